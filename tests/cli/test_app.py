@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+import xtab as library
+
+
+def test_version(xtab):
+    result = xtab("--version")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        f"xtab {library.__version__} on CPython {platform.python_version()} "
+        "(supports CPython 3.11, 3.12, 3.13, 3.14, 3.15)\n"
+    )
+
+
+@pytest.mark.parametrize("command", [(), ("check",)], ids=" ".join)
+def test_help(command, xtab, golden):
+    result = xtab(*command, "--help")
+    assert result.exit_code == 0
+    golden("_".join([*command, "help.txt"]), result.stdout)
+    assert xtab(*command, "-h").stdout == result.stdout
+
+
+def test_an_unknown_command(xtab):
+    result = xtab("chekc")
+    assert result.exit_code == 2
+    assert "No such command 'chekc'" in result.stderr
+
+
+def python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_the_library_loads_nothing_of_the_command_line():
+    code = "import sys, xtab; print([name for name in ('click', 'rich', 'xtab.cli') if name in sys.modules])"
+    assert python(code).stdout == "[]\n"
+
+
+@pytest.mark.parametrize("package", ["click", "rich"])
+def test_without_the_extra_one_line_says_what_to_install(package):
+    code = f"import sys; sys.modules[{package!r}] = None; from xtab.cli import main; main()"
+    result = python(code)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr == f"xtab: the command line needs {package}: pip install 'xtab-bytecode[cli]'\n"
+
+
+def test_another_missing_module_is_a_fault_and_not_hidden():
+    result = python("import sys; sys.modules['xtab.cli.check'] = None; from xtab.cli import main; main()")
+    assert "ModuleNotFoundError" in result.stderr
+
+
+def test_the_module_is_the_command():
+    command = [sys.executable, "-m", "xtab", "--version"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("xtab ")

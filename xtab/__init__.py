@@ -1,0 +1,70 @@
+"""xtab: CPython's exception tables, and the bytecode around them: decode a code object, edit it, assemble it again.
+
+>>> import xtab
+>>> def ask(d):
+...     try:
+...         return d["k"]
+...     except KeyError:
+...         return None
+>>> body = xtab.decode(ask)
+>>> ask.__code__ = xtab.assemble(body)
+>>> ask({}) is None
+True
+"""
+
+from __future__ import annotations
+
+from xtab.errors import (
+    AssembleError,
+    DecodeError,
+    NestingError,
+    StackError,
+    TableFormatError,
+    TargetError,
+    UnsupportedVersionError,
+    XtabError,
+)
+from xtab.format.exception_table import (
+    ExceptionTableEntry,
+    assemble_exception_table,
+    find_handler,
+    parse_exception_table,
+)
+from xtab.format.locations import Location
+from xtab.model.assemble import assemble
+from xtab.model.body import Body, Layout
+from xtab.model.decode import decode
+from xtab.model.instruction import Instruction, Span
+from xtab.model.nesting import flatten, nest
+from xtab.model.stack import stack_depths, stack_size
+from xtab.model.tables import Cell, Free
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AssembleError",
+    "Body",
+    "Cell",
+    "DecodeError",
+    "ExceptionTableEntry",
+    "Free",
+    "Instruction",
+    "Layout",
+    "Location",
+    "NestingError",
+    "Span",
+    "StackError",
+    "TableFormatError",
+    "TargetError",
+    "UnsupportedVersionError",
+    "XtabError",
+    "assemble",
+    "assemble_exception_table",
+    "decode",
+    "find_handler",
+    "flatten",
+    "nest",
+    "parse_exception_table",
+    "stack_depths",
+    "stack_size",
+]

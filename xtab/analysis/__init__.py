@@ -1,0 +1,1 @@
+"""What can be said about a code object, without changing it."""

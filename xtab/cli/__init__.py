@@ -1,0 +1,26 @@
+"""The command line: one module a subcommand, and what they share in `output`, `targets` and `jobs`.
+
+Nothing in here is imported by the library, since click and rich are only there with the extra ``cli``.
+"""
+
+from __future__ import annotations
+
+import sys
+
+__all__ = ["main"]
+
+_EXTRA = ("click", "jinja2", "pygments", "rich")
+"""The top-level modules of the extra."""
+
+
+def main() -> None:
+    """Run the command ``xtab``."""
+    try:
+        from xtab.cli.app import app  # noqa: PLC0415 (the extra may be missing)
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in _EXTRA:
+            raise
+        print(f"xtab: the command line needs {package}: pip install 'xtab-bytecode[cli]'", file=sys.stderr)  # noqa: T201
+        sys.exit(2)
+    app(prog_name="xtab")

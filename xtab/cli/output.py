@@ -1,0 +1,148 @@
+"""What all subcommands share: options, exit statuses, consoles with or without colour, JSON documents, a progress bar.
+
+Results go to stdout, everything else to stderr. Nothing is wrapped, paged or asked.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+import xtab
+from xtab.format.opcodes import SUPPORTED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TextIO
+
+__all__ = [
+    "DIFFERENT",
+    "FINE",
+    "INTERRUPTED",
+    "UNUSABLE",
+    "Bar",
+    "color_option",
+    "console_for",
+    "document",
+    "json_option",
+    "progress_option",
+    "running_python",
+    "version_line",
+]
+
+FINE, DIFFERENT, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+"""Exit statuses: all is well, problems or differences were found, the request made no sense, Ctrl-C."""
+
+_SCHEMA = 1
+_SECONDS_WITHOUT_BAR = 1.0
+_Command = TypeVar("_Command", bound="Callable[..., Any]")
+
+
+def color_option(command: _Command) -> _Command:
+    """Add ``--color``."""
+    return click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        show_default=True,
+        help="auto: on terminals. The variables NO_COLOR and FORCE_COLOR are heeded, in this order.",
+    )(command)
+
+
+def json_option(command: _Command) -> _Command:
+    """Add ``--json``."""
+    return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)
+
+
+def progress_option(command: _Command) -> _Command:
+    """Add ``--progress`` and ``--no-progress``."""
+    return click.option(
+        "--progress/--no-progress", default=True, help="Show a bar on terminals when it takes more than a second."
+    )(command)
+
+
+def console_for(stream: TextIO, color: str) -> Console:
+    """A console for `stream`, in colour if the environment and `color`, the value of ``--color``, want it."""
+    wanted = _wants_color(stream, color)
+    return Console(
+        file=stream,
+        force_terminal=wanted,
+        color_system="standard" if wanted else None,
+        no_color=not wanted,
+        soft_wrap=True,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def _wants_color(stream: TextIO, color: str) -> bool:
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def running_python() -> str:
+    """The full version of the running Python, such as ``3.13.0`` or ``3.15.0rc1``."""
+    major, minor, micro, level, serial = sys.implementation.version
+    pre_release = {"alpha": "a", "beta": "b", "candidate": "rc"}.get(level)
+    return f"{major}.{minor}.{micro}" + (f"{pre_release}{serial}" if pre_release else "")
+
+
+def version_line() -> str:
+    """What ``xtab --version`` prints."""
+    supported = ", ".join(f"{major}.{minor}" for major, minor in SUPPORTED)
+    return f"xtab {xtab.__version__} on CPython {running_python()} (supports CPython {supported})"
+
+
+def document(results: Any, **more: Any) -> str:
+    """A JSON document in the form that all subcommands have."""
+    head = {"schema": _SCHEMA, "xtab": xtab.__version__, "python": running_python()}
+    return json.dumps({**head, "results": results, **more}, indent=1, ensure_ascii=False)
+
+
+class Bar:
+    """A progress bar on stderr: only on a terminal, only if it is wanted, and only when a second has passed.
+
+    A context manager; it is gone from the screen when it ends.
+    """
+
+    def __init__(self, total: int, *, wanted: bool = True, clock: Callable[[], float] = time.monotonic) -> None:
+        self._wanted = wanted and sys.stderr.isatty()
+        self._clock = clock
+        self._start = clock()
+        self._total = total
+        self._done = 0
+        self._bar: Progress | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def advance(self, what: str) -> None:
+        """One more is done; `what` says which."""
+        self._done += 1
+        if not self._wanted:
+            return
+        if self._bar is None and self._clock() - self._start >= _SECONDS_WITHOUT_BAR:
+            name = TextColumn("{task.description}", markup=False)
+            columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), name
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.add_task("", total=self._total)
+            self._bar.start()
+        if self._bar is not None:
+            self._bar.update(self._bar.task_ids[0], completed=self._done, description=what[-60:])

@@ -1,0 +1,253 @@
+"""What a TARGET on the command line stands for: the files to read, and the code objects in them. Nothing is executed.
+
+1. `find_sources` turns a target into `Source` values: which files there are, or the text given. Modules are looked up
+   dot by dot with the finders of ``sys.path``; `importlib.util.find_spec` would import the parents.
+2. `load` reads one of them, compiles it, and picks the code objects that were asked for. It may run in another process.
+"""
+
+from __future__ import annotations
+
+import difflib
+import marshal
+import os
+import pkgutil
+import shlex
+import sys
+import sysconfig
+import warnings
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import CodeType
+from typing import TYPE_CHECKING
+
+from xtab.analysis.roundtrip import code_objects
+from xtab.errors import TargetError
+from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+__all__ = ["TARGETS_HELP", "Source", "find_sources", "load"]
+
+TARGETS_HELP = """\
+A TARGET is one of
+
+\b
+  stdlib               the standard library of the running Python, its tests
+                       included, site-packages not
+  folder               all .py files in it and below, but not in .hidden folders
+  file.py, file.pyc    one file; a .pyc must be of the running Python's version
+  pkg.mod              a module on sys.path or in the working directory;
+                       of a package, all of its modules
+  file.py:Class.name   one code object of a file or module, by its __qualname__,
+  pkg.mod:Class.name   and all in it; ".<locals>" may be left out
+  -                    source on stdin
+
+Nothing is executed: sources are compiled, not imported, and a module is found
+without importing its parents. Reading a .pyc uses marshal, which is not safe
+for files from strangers.
+"""
+
+_NOT_STDLIB = ("site-packages", "dist-packages")
+_PYC_HEADER = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file, or a text: what code objects are compiled or read from."""
+
+    name: str  #: how to call it on a command line, without the ":qualname"
+    qualname: str | None = None  #: the code object asked for; None: all
+    data: bytes | None = None  #: its content; None: `name` is a file to read
+    named: bool = True  #: whether the user named it, rather than a folder that it is in
+
+
+def find_sources(target: str, stdin: BinaryIO) -> list[Source]:
+    """The sources that `target` stands for, in a fixed order. A path that exists wins over a module of that name.
+
+    Raises:
+        TargetError: there is no such thing, or nothing in it; the message lists what has a similar name.
+    """
+    found = _find(target, None, stdin)
+    if found is None:
+        base, _, qualname = target.rpartition(":")
+        if base and qualname and os.sep not in qualname:
+            found = _find(base, qualname, stdin)
+    if found is None:
+        raise _not_found(target)
+    if not found:
+        raise TargetError(f"expected .py files in {target}, but found none")
+    return found
+
+
+def _find(target: str, qualname: str | None, stdin: BinaryIO) -> list[Source] | None:
+    """The sources of a target whose ":qualname" was cut off, or None if it is neither a path nor a module's name."""
+    if qualname is None:
+        if target == "-":
+            return [Source("-", data=stdin.read())]
+        if target == "stdlib":
+            return _stdlib()
+        if target and Path(target).is_dir():
+            return _in_folder(target)
+    if Path(target).is_file():
+        return [Source(target, qualname)]
+    if all(map(str.isidentifier, target.split("."))) and not target.endswith((".py", ".pyc")):
+        return _module(target, qualname)
+    return None
+
+
+def _stdlib() -> list[Source]:
+    folders = {str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "platstdlib")}
+    return [source for folder in sorted(folders) for source in _in_folder(folder, *_NOT_STDLIB)]
+
+
+def _in_folder(folder: str, *leave_out: str) -> list[Source]:
+    """All .py files in a folder and below, sorted, hidden folders and caches left out."""
+    sources = []
+    left_out = {"__pycache__", *leave_out}
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in left_out and not name.startswith("."))
+        sources += [Source(str(Path(parent, name)), named=False) for name in sorted(files) if name.endswith(".py")]
+    return sources
+
+
+def _module(dotted: str, qualname: str | None) -> list[Source]:
+    """The sources of a module, looked up one dot at a time."""
+    top, *parts = dotted.split(".")
+    spec = _find_spec(top, [str(Path.cwd()), *(entry for entry in sys.path if entry)])
+    for part in parts:
+        folders = spec.submodule_search_locations
+        if folders is None:
+            raise TargetError(f"expected a package before .{part}, but found that {spec.name} is a module")
+        spec = _find_spec(f"{spec.name}.{part}", folders)
+    if qualname is None and spec.submodule_search_locations is not None:
+        return [source for folder in spec.submodule_search_locations for source in _in_folder(folder)]
+    return [_module_source(spec, qualname)]
+
+
+def _find_spec(name: str, path: list[str]) -> ModuleSpec:
+    """As `importlib.machinery.PathFinder.find_spec`, which wants the parents of namespace packages imported."""
+    portions: list[str] = []
+    for entry in path:
+        finder = pkgutil.get_importer(entry)
+        spec = None if finder is None else finder.find_spec(name)
+        if spec is None:
+            continue
+        if spec.loader is not None:
+            return spec
+        portions += spec.submodule_search_locations or []
+    if not portions:
+        raise _no_module(name, path)
+    namespace = ModuleSpec(name, None)
+    namespace.submodule_search_locations = portions
+    return namespace
+
+
+def _module_source(spec: ModuleSpec, qualname: str | None) -> Source:
+    if spec.loader is None:
+        raise TargetError(f"expected a module with source, but found that {spec.name} is a namespace package")
+    if spec.origin is not None and spec.origin.endswith((".py", ".pyc")) and Path(spec.origin).is_file():
+        return Source(spec.origin, qualname)
+    if (get_source := getattr(spec.loader, "get_source", None)) and (text := get_source(spec.name)) is not None:
+        return Source(spec.name, qualname, text.encode())  # inside a zip
+    raise TargetError(f"expected a module with Python source, but found that {spec.name} is {spec.origin}")
+
+
+def load(source: Source) -> list[CodeType]:
+    """The code objects of a source: that of the module, or those that were asked for by name.
+
+    Raises:
+        TargetError: it can't be read or compiled, or has no code object of that name.
+    """
+    data = source.data
+    if data is None:
+        try:
+            data = Path(source.name).read_bytes()
+        except OSError as error:
+            raise TargetError(f"expected a file that can be read, but found: {error.strerror}") from None
+    code = _read_pyc(data, source.name) if source.name.endswith(".pyc") else _compile(data, source.name)
+    return [code] if source.qualname is None else _pick(code, source.qualname)
+
+
+def _compile(data: bytes, name: str) -> CodeType:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return compile(data, "<stdin>" if name == "-" else name, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        line = "" if error.lineno is None else f" (line {error.lineno})"
+        raise TargetError(f"{type(error).__name__}: {error.msg}{line}") from None
+    except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+        raise TargetError(f"{type(error).__name__}: {error}".rstrip(": ")) from None
+
+
+def _read_pyc(data: bytes, name: str) -> CodeType:
+    magic = int.from_bytes(data[:2], "little")
+    if data[2:4] != b"\r\n" or len(data) < _PYC_HEADER:
+        raise TargetError("expected a .pyc file, but found something else")
+    if magic != CURRENT.magic:
+        raise _other_version(magic, name)
+    try:
+        code = marshal.loads(data[_PYC_HEADER:])
+    except (EOFError, ValueError, TypeError) as error:
+        raise TargetError(f"expected a code object behind the header, but found: {error}") from None
+    if not isinstance(code, CodeType):
+        raise TargetError(f"expected a code object behind the header, but found {type(code).__name__}")
+    return code
+
+
+def _other_version(magic: int, name: str) -> TargetError:
+    this = ".".join(map(str, CURRENT.version))
+    message = f"expected bytecode of CPython {this} (magic {CURRENT.magic}), but found that of "
+    for version in SUPPORTED:
+        if for_version(version).magic == magic:
+            other = ".".join(map(str, version))
+            hint = f"python{other} -m xtab check {shlex.quote(name)}"
+            return TargetError(f"{message}CPython {other} (magic {magic}). Try: {hint}")
+    return TargetError(f"{message}another Python (magic {magic})")
+
+
+def _pick(code: CodeType, qualname: str) -> list[CodeType]:
+    """The code objects of that name; several if it was defined several times."""
+    known = list(code_objects(code))
+    found = [inner for inner in known if inner.co_qualname == qualname]
+    if not found:
+        found = [inner for inner in known if _short(inner.co_qualname) == _short(qualname)]
+    if not found:
+        names = {inner.co_qualname for inner in known}
+        raise TargetError(f"expected a code object in it, but found none named {qualname!r}{_close(qualname, names)}")
+    return found
+
+
+def _short(qualname: str) -> str:
+    return qualname.replace(".<locals>", "")
+
+
+def _no_module(name: str, path: list[str]) -> TargetError:
+    outer, _, part = name.rpartition(".")
+    if name in sys.builtin_module_names:
+        return TargetError(f"expected a module with Python source, but found that {name} is built in")
+    names = {module.name for module in pkgutil.iter_modules(path)}
+    if not outer:
+        names |= sys.stdlib_module_names
+    where = f"in {outer}" if outer else "on sys.path or in the working directory"
+    return TargetError(f"expected a module, but found no {part!r} {where}{_close(part, names)}")
+
+
+def _not_found(target: str) -> TargetError:
+    path = target if target.endswith((".py", ".pyc")) else target.rpartition(":")[0] or target
+    if os.sep not in path and not path.endswith((".py", ".pyc")):
+        return TargetError(f"expected stdlib, a folder, a file, a module or -, but found {target!r}")
+    folder = Path(path).parent
+    if not folder.is_dir():
+        return TargetError(f"expected a file or folder, but found no folder {str(folder)!r}")
+    names = [entry.name for entry in folder.iterdir()]
+    return TargetError(f"expected a file or folder, but found no {path!r}{_close(Path(path).name, names)}")
+
+
+def _close(name: str, names: Iterable[str]) -> str:
+    """What to add to a message about a name that is not among those that there are."""
+    close = difflib.get_close_matches(name, sorted(names), n=3)
+    return f"; close to it: {', '.join(close)}" if close else ""

@@ -1,0 +1,127 @@
+"""Every error that xtab raises on purpose.
+
+Each carries its facts as attributes, and its message is built from them: what was expected, what was found, where,
+and what to do. Whatever else escapes from xtab (an ``IndexError``, an ``AssertionError``) is a fault of xtab: please report it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "AssembleError",
+    "DecodeError",
+    "NestingError",
+    "StackError",
+    "TableFormatError",
+    "TargetError",
+    "UnsupportedVersionError",
+    "XtabError",
+]
+
+
+class XtabError(Exception):
+    """The base of all errors raised by xtab on purpose: catch it to catch them all."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Let errors cross process borders: subclasses take other arguments than ``args``."""
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(cls: type[XtabError], args: tuple[object, ...], state: dict[str, object]) -> XtabError:
+    error = cls.__new__(cls)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+class TableFormatError(XtabError):
+    """The bytes of a table can't be read, or the entries given can't be written as one.
+
+    You see it when ``co_exceptiontable`` or ``co_linetable`` was not made by CPython's compiler, was cut or edited,
+    or when entries handed to an assembler contradict each other. Look at byte `offset` (or at entry `entry`); for an exception
+    table, ``parse_exception_table(data, strict=False)`` reads as much as CPython itself would and lists every fault.
+    """
+
+    def __init__(
+        self, fault: str, detail: str, *, table: str = "exception table", entry: int | None = None, offset: int | None = None
+    ) -> None:
+        self.fault = fault  #: which rule is broken, in a few stable words, such as ``"truncated"`` or ``"overlap"``
+        self.detail = detail  #: "expected X, but found Y", in words
+        self.table = table  #: which table: ``"exception table"`` or ``"location table"``
+        self.entry = entry  #: number of the entry, from 0, or None when the fault belongs to no entry
+        self.offset = offset  #: offset in the table, in bytes, or None when entries and not bytes were given
+        where = "".join(
+            f", {name} {value}" for name, value in (("entry", entry), ("byte", offset)) if value is not None
+        )
+        super().__init__(f"{table}{where}: {fault}: {detail}")
+
+
+class NestingError(XtabError):
+    """Two ranges overlap in part, so neither can lie inside the other.
+
+    You see it from :func:`xtab.flatten`. Cut one of the two at the border of the other.
+    """
+
+    def __init__(self, first: Sequence[object], second: Sequence[object]) -> None:
+        self.first = first  #: the range that begins first
+        self.second = second  #: the range that begins inside the first and ends outside it
+        super().__init__(
+            f"expected ranges that are apart or lie one inside the other, but found [{first[0]},{first[1]}) and "
+            f"[{second[0]},{second[1]}), which overlap in part: {first!r} and {second!r}. Cut one at the border of the other"
+        )
+
+
+class DecodeError(XtabError):
+    """The instructions of a code object can't be told apart.
+
+    You see it for code that no compiler made: an opcode this version doesn't have, a jump into the middle of an
+    instruction, cache units that hold something else.
+    """
+
+    def __init__(self, message: str, *, offset: int | None = None) -> None:
+        self.offset = offset  #: offset in ``co_code``, in bytes
+        super().__init__(message if offset is None else f"at offset {offset}: {message}")
+
+
+class AssembleError(XtabError):
+    """A body can't become a code object as it stands.
+
+    You see it when an instruction stands twice, when a jump or a span leads to an instruction that is not in the body, or when
+    an operand doesn't fit its opcode. `index` is the place in ``body.instructions``.
+    """
+
+    def __init__(self, message: str, *, instruction: object = None, index: int | None = None) -> None:
+        self.instruction = instruction  #: the instruction at fault, or None
+        self.index = index  #: its place in ``body.instructions``, or None
+        super().__init__(message if index is None else f"instruction {index}: {message}")
+
+
+class StackError(XtabError):
+    """The stack depth is not the same on all ways to an instruction, or falls below zero.
+
+    You see it when an edit left a value too many or too few on the stack. `index` is the place where it shows; the cause
+    lies on one of the ways there, which the message names.
+    """
+
+    def __init__(self, message: str, *, index: int, offset: int | None = None) -> None:
+        self.index = index  #: place in ``body.instructions``
+        self.offset = offset  #: offset in ``co_code``, in bytes, where there is one
+        where = f"instruction {index}" if offset is None else f"instruction {index}, at offset {offset}"
+        super().__init__(f"{where}: {message}")
+
+
+class UnsupportedVersionError(XtabError):
+    """This Python, or the Python that wrote a file, is not one that xtab knows."""
+
+    def __init__(self, found: str, supported: Sequence[str]) -> None:
+        self.found = found  #: the version found, in words
+        self.supported = tuple(supported)  #: the versions that xtab knows, such as ``"3.13"``
+        super().__init__(f"expected CPython {' or '.join(supported)}, but found {found}")
+
+
+class TargetError(XtabError):
+    """A target given on the command line can't be found or read: the message says what to try instead."""

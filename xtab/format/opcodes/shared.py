@@ -1,0 +1,178 @@
+"""What every supported CPython agrees on, opcode by opcode. A name that a version lacks is simply not looked up there.
+
+Where versions differ, the value here is the most recent one, and the version's own file says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Effect = int | Callable[[int], int]
+"""Change of the stack depth: a number, or a function of the operand."""
+
+CONST = frozenset({"LOAD_CONST", "RETURN_CONST", "KW_NAMES"})
+"""The operand is an index in co_consts."""
+
+NAME = frozenset(
+    {
+        "LOAD_NAME", "STORE_NAME", "DELETE_NAME", "LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_ATTR", "STORE_ATTR",
+        "DELETE_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "LOAD_FROM_DICT_OR_GLOBALS", "IMPORT_NAME", "IMPORT_FROM",
+    }
+)  # fmt: skip
+"""The operand is an index in co_names."""
+
+LOCAL = frozenset(
+    {
+        "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "STORE_FAST", "DELETE_FAST",
+    }
+)  # fmt: skip
+"""The operand is an index in the fast locals; from 3.13 it may be that of a cell, to pass the cell itself on."""
+
+LOCAL_PAIR = frozenset(
+    {
+        "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST",
+    }
+)  # fmt: skip
+"""The operand is two indices below 16 in the fast locals, four bits each."""
+
+CELL = frozenset(
+    {
+        "MAKE_CELL", "LOAD_CLOSURE", "LOAD_DEREF", "STORE_DEREF", "DELETE_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_DEREF",
+    }
+)  # fmt: skip
+"""The operand is an index in the fast locals where a cell or a free variable lives."""
+
+JUMPS_FORWARD = frozenset(
+    {
+        "JUMP_FORWARD", "FOR_ITER", "SEND", "JUMP_IF_FALSE_OR_POP", "JUMP_IF_TRUE_OR_POP",
+        "POP_JUMP_IF_FALSE", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE",
+        "POP_JUMP_FORWARD_IF_FALSE", "POP_JUMP_FORWARD_IF_TRUE", "POP_JUMP_FORWARD_IF_NONE", "POP_JUMP_FORWARD_IF_NOT_NONE",
+    }
+)  # fmt: skip
+"""The operand is a distance forward, in code units, from the end of the instruction's caches."""
+
+JUMPS_BACKWARD = frozenset(
+    {
+        "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
+        "POP_JUMP_BACKWARD_IF_FALSE", "POP_JUMP_BACKWARD_IF_TRUE", "POP_JUMP_BACKWARD_IF_NONE", "POP_JUMP_BACKWARD_IF_NOT_NONE",
+    }
+)  # fmt: skip
+"""The operand is a distance backward."""
+
+DIRECTIONS = {
+    "JUMP_FORWARD": "JUMP_BACKWARD",
+    "POP_JUMP_FORWARD_IF_FALSE": "POP_JUMP_BACKWARD_IF_FALSE",
+    "POP_JUMP_FORWARD_IF_TRUE": "POP_JUMP_BACKWARD_IF_TRUE",
+    "POP_JUMP_FORWARD_IF_NONE": "POP_JUMP_BACKWARD_IF_NONE",
+    "POP_JUMP_FORWARD_IF_NOT_NONE": "POP_JUMP_BACKWARD_IF_NOT_NONE",
+}
+"""The same jump, forward and backward: assembly picks the one that the target's place asks for."""
+
+ONLY_BACKWARD = {"JUMP_BACKWARD_NO_INTERRUPT": "JUMP_FORWARD"}
+"""Backward jumps whose forward form goes by another name that is not their pair."""
+
+REVERSED = {
+    "POP_JUMP_IF_FALSE": "POP_JUMP_IF_TRUE",
+    "POP_JUMP_IF_TRUE": "POP_JUMP_IF_FALSE",
+    "POP_JUMP_IF_NONE": "POP_JUMP_IF_NOT_NONE",
+    "POP_JUMP_IF_NOT_NONE": "POP_JUMP_IF_NONE",
+}
+"""Conditional jumps that lead forward only. One that must go back becomes the reverse, over a JUMP_BACKWARD."""
+
+TERMINATORS = frozenset(
+    {
+        "RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE", "INTERPRETER_EXIT",
+        "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT",
+    }
+)  # fmt: skip
+"""Control never goes on to the next instruction."""
+
+GENERATED_AT_RUN_TIME = frozenset(
+    {"CACHE", "RESERVED", "INTERPRETER_EXIT", "EXIT_INIT_CHECK", "ENTER_EXECUTOR", "TRACE_RECORD"}
+)
+"""Opcodes with a number that no compiled code may hold."""
+
+PROLOGUE = ("COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUME")
+"""What may stand before the first RESUME, in this order, and the RESUME itself."""
+
+ADJACENT: dict[str, frozenset[str]] = {
+    "YIELD_VALUE": frozenset({"RESUME"}),
+    "RETURN_GENERATOR": frozenset({"POP_TOP"}),
+}
+"""An instruction of the key's kind, and one of these right behind it, must stay together."""
+
+KEEP_BEFORE = frozenset({"END_FOR", "END_SEND", "NOT_TAKEN"})
+"""Nothing may be put right before these: the interpreter jumps over them, or expects them where the jump ends."""
+
+EFFECTS: dict[str, Effect] = {
+    # loads, stores, plain moves
+    "NOP": 0, "RESUME": 0, "CACHE": 0, "EXTENDED_ARG": 0, "NOT_TAKEN": 0, "RESERVED": 0, "ENTER_EXECUTOR": 0, "TRACE_RECORD": 0,
+    "POP_TOP": -1, "PUSH_NULL": 1, "COPY": 1, "SWAP": 0,
+    "LOAD_CONST": 1, "LOAD_SMALL_INT": 1, "LOAD_COMMON_CONSTANT": 1, "LOAD_ASSERTION_ERROR": 1, "LOAD_BUILD_CLASS": 1,
+    "LOAD_LOCALS": 1, "LOAD_NAME": 1, "STORE_NAME": -1, "DELETE_NAME": 0,
+    "LOAD_GLOBAL": lambda arg: 1 + (arg & 1), "STORE_GLOBAL": -1, "DELETE_GLOBAL": 0, "LOAD_FROM_DICT_OR_GLOBALS": 0,
+    "LOAD_FAST": 1, "LOAD_FAST_BORROW": 1, "LOAD_FAST_CHECK": 1, "LOAD_FAST_AND_CLEAR": 1, "STORE_FAST": -1, "DELETE_FAST": 0,
+    "LOAD_FAST_LOAD_FAST": 2, "LOAD_FAST_BORROW_LOAD_FAST_BORROW": 2, "STORE_FAST_LOAD_FAST": 0, "STORE_FAST_STORE_FAST": -2,
+    "MAKE_CELL": 0, "COPY_FREE_VARS": 0, "LOAD_CLOSURE": 1, "LOAD_DEREF": 1, "STORE_DEREF": -1, "DELETE_DEREF": 0,
+    "LOAD_CLASSDEREF": 1, "LOAD_FROM_DICT_OR_DEREF": 0,
+    "LOAD_ATTR": lambda arg: arg & 1, "STORE_ATTR": -2, "DELETE_ATTR": -1, "LOAD_METHOD": 1,
+    "LOAD_SUPER_ATTR": lambda arg: (arg & 1) - 2,
+    # operators
+    "BINARY_OP": -1, "BINARY_SUBSCR": -1, "STORE_SUBSCR": -3, "DELETE_SUBSCR": -2, "BINARY_SLICE": -2, "STORE_SLICE": -4,
+    "COMPARE_OP": -1, "IS_OP": -1, "CONTAINS_OP": -1, "TO_BOOL": 0,
+    "UNARY_NOT": 0, "UNARY_NEGATIVE": 0, "UNARY_INVERT": 0, "UNARY_POSITIVE": 0,
+    # building and taking apart
+    "BUILD_TUPLE": lambda arg: 1 - arg, "BUILD_LIST": lambda arg: 1 - arg, "BUILD_SET": lambda arg: 1 - arg,
+    "BUILD_STRING": lambda arg: 1 - arg, "BUILD_MAP": lambda arg: 1 - 2 * arg, "BUILD_CONST_KEY_MAP": lambda arg: -arg,
+    "BUILD_SLICE": lambda arg: 1 - arg, "BUILD_TEMPLATE": -1, "BUILD_INTERPOLATION": lambda arg: -1 - (arg & 1),
+    "LIST_APPEND": -1, "LIST_EXTEND": -1, "LIST_TO_TUPLE": 0, "SET_ADD": -1, "SET_UPDATE": -1, "MAP_ADD": -2,
+    "DICT_UPDATE": -1, "DICT_MERGE": -1,
+    "UNPACK_SEQUENCE": lambda arg: arg - 1, "UNPACK_EX": lambda arg: (arg & 0xFF) + (arg >> 8),
+    "FORMAT_VALUE": lambda arg: -1 if arg & 4 else 0, "FORMAT_SIMPLE": 0, "FORMAT_WITH_SPEC": -1, "CONVERT_VALUE": 0,
+    "GET_LEN": 1, "MATCH_CLASS": -2, "MATCH_KEYS": 1, "MATCH_MAPPING": 1, "MATCH_SEQUENCE": 1,
+    # calls and functions
+    "PRECALL": lambda arg: -arg, "KW_NAMES": 0, "CALL": lambda arg: -1 - arg, "CALL_KW": lambda arg: -2 - arg,
+    "CALL_FUNCTION_EX": -3, "CALL_INTRINSIC_1": 0, "CALL_INTRINSIC_2": -1, "MAKE_FUNCTION": 0, "SET_FUNCTION_ATTRIBUTE": -1,
+    "RETURN_VALUE": -1, "RETURN_CONST": 0, "EXIT_INIT_CHECK": -1, "INTERPRETER_EXIT": -1,
+    # imports, class bodies, the prompt
+    "IMPORT_NAME": -1, "IMPORT_FROM": 1, "IMPORT_STAR": -1, "SETUP_ANNOTATIONS": 0, "PRINT_EXPR": -1,
+    # exceptions and with
+    "PUSH_EXC_INFO": 1, "POP_EXCEPT": -1, "RERAISE": -1, "RAISE_VARARGS": lambda arg: -arg, "CHECK_EXC_MATCH": 0,
+    "CHECK_EG_MATCH": 0, "PREP_RERAISE_STAR": -1, "BEFORE_WITH": 1, "BEFORE_ASYNC_WITH": 1, "LOAD_SPECIAL": 1,
+    "WITH_EXCEPT_START": 1, "CLEANUP_THROW": -1,
+    # iteration, generators, coroutines. RETURN_GENERATOR leaves the generator's frame with the value that the
+    # first send() passes in, whatever dis.stack_effect says of it.
+    "GET_ITER": 0, "GET_YIELD_FROM_ITER": 0, "FOR_ITER": 1, "END_FOR": -1, "POP_ITER": -1, "GET_AITER": 0, "GET_ANEXT": 1,
+    "END_ASYNC_FOR": -2, "GET_AWAITABLE": 0, "SEND": 0, "END_SEND": -1, "YIELD_VALUE": 0, "RETURN_GENERATOR": 1, "ASYNC_GEN_WRAP": 0,
+    # jumps
+    "JUMP_FORWARD": 0, "JUMP_BACKWARD": 0, "JUMP_BACKWARD_NO_INTERRUPT": 0, "JUMP_IF_FALSE_OR_POP": -1, "JUMP_IF_TRUE_OR_POP": -1,
+    "POP_JUMP_IF_FALSE": -1, "POP_JUMP_IF_TRUE": -1, "POP_JUMP_IF_NONE": -1, "POP_JUMP_IF_NOT_NONE": -1,
+    "POP_JUMP_FORWARD_IF_FALSE": -1, "POP_JUMP_FORWARD_IF_TRUE": -1, "POP_JUMP_FORWARD_IF_NONE": -1,
+    "POP_JUMP_FORWARD_IF_NOT_NONE": -1, "POP_JUMP_BACKWARD_IF_FALSE": -1, "POP_JUMP_BACKWARD_IF_TRUE": -1,
+    "POP_JUMP_BACKWARD_IF_NONE": -1, "POP_JUMP_BACKWARD_IF_NOT_NONE": -1,
+}  # fmt: skip
+"""The effect when the instruction doesn't jump. A RETURN_VALUE takes its value with it: the frame is left with one less."""
+
+JUMP_EFFECTS: dict[str, int] = {}
+"""The effect on the way to the target, where it is not the same."""
+
+STACK_EFFECT_DIFFERS: dict[str, str] = {}
+"""Opcodes for which ``dis.stack_effect`` says something else than EFFECTS, and why ours is right."""
+
+BINARY_OPS = (
+    "+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^",
+    "+=", "&=", "//=", "<<=", "@=", "*=", "%=", "|=", "**=", ">>=", "-=", "/=", "^=",
+)  # fmt: skip
+COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
+COMPARISON_MASKS = (2, 10, 8, 7, 4, 12)
+"""The low four bits of a COMPARE_OP from 3.12 on: which of unordered 1, less 2, greater 4 and equal 8 make it true."""
+SPECIAL_METHODS = ("__enter__", "__exit__", "__aenter__", "__aexit__")
+INTRINSICS_1 = (
+    "INTRINSIC_1_INVALID", "INTRINSIC_PRINT", "INTRINSIC_IMPORT_STAR", "INTRINSIC_STOPITERATION_ERROR", "INTRINSIC_ASYNC_GEN_WRAP",
+    "INTRINSIC_UNARY_POSITIVE", "INTRINSIC_LIST_TO_TUPLE", "INTRINSIC_TYPEVAR", "INTRINSIC_PARAMSPEC",
+    "INTRINSIC_TYPEVARTUPLE", "INTRINSIC_SUBSCRIPT_GENERIC", "INTRINSIC_TYPEALIAS",
+)  # fmt: skip
+INTRINSICS_2 = (
+    "INTRINSIC_2_INVALID", "INTRINSIC_PREP_RERAISE_STAR", "INTRINSIC_TYPEVAR_WITH_BOUND", "INTRINSIC_TYPEVAR_WITH_CONSTRAINTS",
+    "INTRINSIC_SET_FUNCTION_TYPE_PARAMS", "INTRINSIC_SET_TYPEPARAM_DEFAULT",
+)  # fmt: skip

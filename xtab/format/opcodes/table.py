@@ -1,0 +1,147 @@
+"""`Opcodes`: the facts of one CPython version, laid out by opcode number so that the loops of xtab only ever index."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from xtab.format.opcodes import shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["Kind", "Opcodes"]
+
+
+class Kind:
+    """What the operand of an opcode is."""
+
+    NONE: Final = 0  #: there is none
+    RAW: Final = 1  #: a number that stands for itself: a count, a depth, a set of flags
+    CONST: Final = 2  #: a constant
+    NAME: Final = 3  #: a name in co_names
+    LOCAL: Final = 4  #: a local variable, or a cell that is passed on
+    LOCAL_PAIR: Final = 5  #: two of them
+    CELL: Final = 6  #: a cell or a free variable
+    TARGET: Final = 7  #: another instruction
+    WORD: Final = 8  #: one of a few fixed words, such as the operator of a BINARY_OP
+
+
+class Opcodes:
+    """One version's opcodes. Everything indexed by opcode has 256 places; what is no opcode is None or 0 there."""
+
+    def __init__(self, facts: Any) -> None:
+        self.version: tuple[int, int] = facts.VERSION
+        self.magic: int = facts.MAGIC  #: the number in the .pyc files of this version's releases
+        self.number: dict[str, int] = facts.OPCODES
+        self.name: list[str | None] = [None] * 256
+        for name, number in self.number.items():
+            self.name[number] = name
+        self.least_stack_size: int = facts.LEAST_STACK_SIZE
+        self.merges_locations: bool = facts.MERGES_LOCATIONS
+        self.cells_as_locals: bool = facts.CELLS_AS_LOCALS
+        self.looks_up_unit_before: bool = facts.LOOKS_UP_UNIT_BEFORE
+        self.stack_effect_differs: dict[str, str] = facts.STACK_EFFECT_DIFFERS
+        self.extended_arg: int = self.number["EXTENDED_ARG"]
+        self.nop: int = self.number["NOP"]
+        self._lay_out_sizes(facts)
+        self._lay_out_operands(facts)
+        self._lay_out_flow(facts)
+        self._lay_out_effects(facts)
+
+    def _by_number(self, names: Any) -> set[int]:
+        """The numbers of those of the names that this version has."""
+        return {self.number[name] for name in names if name in self.number}
+
+    def _lay_out_sizes(self, facts: Any) -> None:
+        caches = [0] * 256
+        for name, count in facts.CACHES.items():
+            caches[self.number[name]] = count
+        self.caches = tuple(caches)  #: code units of cache behind the opcode's own
+        self.units = bytes(1 + count for count in caches)  #: code units of the instruction without prefixes
+        #: opcodes that compiled code may hold
+        not_compiled = self._by_number(shared.GENERATED_AT_RUN_TIME)
+        self.unknown = bytes(name is None for name in self.name)  #: 1 where there is no opcode
+        self.legal = bytes(name is not None and op not in not_compiled for op, name in enumerate(self.name))
+
+    def _lay_out_operands(self, facts: Any) -> None:
+        self.words: dict[int, tuple[str, ...]] = {self.number[name]: words for name, words in facts.OPERANDS.items()}
+        kinds = bytearray(256)
+        for op in self.number.values():
+            kinds[op] = Kind.RAW if op >= facts.FIRST_WITH_OPERAND else Kind.NONE
+        for kind, ops in (
+            (Kind.CONST, self._by_number(shared.CONST)),
+            (Kind.NAME, self._by_number(shared.NAME)),
+            (Kind.LOCAL, self._by_number(shared.LOCAL)),
+            (Kind.LOCAL_PAIR, self._by_number(shared.LOCAL_PAIR)),
+            (Kind.CELL, self._by_number(shared.CELL)),
+            (Kind.TARGET, self._by_number(shared.JUMPS_FORWARD | shared.JUMPS_BACKWARD | facts.MARKS)),
+            (Kind.WORD, set(self.words)),
+        ):
+            for op in ops:
+                kinds[op] = kind
+        self.kind = bytes(kinds)  #: what the operand is, a `Kind`
+        self.first_with_operand: int = facts.FIRST_WITH_OPERAND
+        self.compare_op: int = self.number["COMPARE_OP"]
+        #: opcodes whose operand may be a cell or a free variable
+        self.takes_cells = frozenset(self._by_number(shared.CELL | shared.LOCAL if facts.CELLS_AS_LOCALS else shared.CELL))
+        flag_bits = [0] * 256
+        for name, bits in facts.FLAG_BITS.items():
+            flag_bits[self.number[name]] = bits
+        self.flag_bits = tuple(flag_bits)  #: low bits of the operand that don't belong to the index
+
+    def _lay_out_flow(self, facts: Any) -> None:
+        forward, backward = self._by_number(shared.JUMPS_FORWARD), self._by_number(shared.JUMPS_BACKWARD)
+        marks, stops = self._by_number(facts.MARKS), self._by_number(shared.TERMINATORS)
+        #: 1 where the operand is a distance forward, 2 where it is a distance backward (marks included), else 0
+        self.distance = bytes(1 if op in forward else 2 if op in backward | marks else 0 for op in range(256))
+        self.stops = bytes(op in stops for op in range(256))  #: 1 where control never falls through
+        self.marks = frozenset(marks)  #: opcodes with a target that control doesn't go to
+        self.adjacent: dict[int, frozenset[int]] = {
+            self.number[first]: frozenset(self._by_number(seconds)) for first, seconds in facts.ADJACENT.items()
+        }
+        self.keep_before = frozenset(self._by_number(shared.KEEP_BEFORE))
+        self.prologue = tuple(self.number[name] for name in shared.PROLOGUE)
+        there = [(a, b) for a, b in shared.DIRECTIONS.items() if b in self.number]
+        #: the opcode that makes the same jump forward (backward), for those that have one
+        self.forward_form = {self.number[b]: self.number[a] for a, b in [*there, *_swapped(shared.ONLY_BACKWARD)]}
+        self.backward_form = {self.number[a]: self.number[b] for a, b in there}
+        self.reversed = {self.number[a]: self.number[b] for a, b in shared.REVERSED.items() if a in self.number}
+
+    def _lay_out_effects(self, facts: Any) -> None:
+        self._effects: dict[int, int | Callable[[int], int]] = {
+            op: facts.EFFECTS[name] for name, op in self.number.items()
+        }
+        none = (0,) * 256
+        rows = [none] * 256
+        for op, effect in self._effects.items():
+            rows[op] = (effect,) * 256 if isinstance(effect, int) else tuple(map(effect, range(256)))
+        self.effect_rows = tuple(rows)  #: [opcode][operand below 256] -> change of the depth when it doesn't jump
+        #: the change as a signed byte, for opcodes where it doesn't hang on the operand; and 1 for those where it does
+        self.fixed_effect = bytes(row[0] & 0xFF for row in rows)
+        self.varying = bytes(not isinstance(self._effects.get(op, 0), int) for op in range(256))
+        self.jump_effect: dict[int, int] = {self.number[name]: effect for name, effect in facts.JUMP_EFFECTS.items()}
+
+    def comparison_flags(self, operand: object) -> int:
+        """The flags that the compiler gives the COMPARE_OP of an operator, such as ``"<"``; 0 if it is no operator."""
+        words = self.words[self.compare_op]
+        if not self.flag_bits[self.compare_op] or operand not in words:
+            return 0
+        return shared.COMPARISON_MASKS[words.index(str(operand))]
+
+    def effect(self, opcode: int, arg: int, *, jump: bool = False) -> int:
+        """Change of the stack depth, in slots, when the instruction falls through, or (`jump`) goes to its target.
+
+        FOR_ITER and SEND of 3.12 and later skip what stands at their target; the depth there is counted as if they didn't,
+        as the compiler does (Python/flowgraph.c, calculate_stackdepth).
+        """
+        if jump and opcode in self.jump_effect:
+            return self.jump_effect[opcode]
+        if opcode not in self._effects:
+            msg = f"{self.version[0]}.{self.version[1]} has no opcode {opcode}"
+            raise ValueError(msg)
+        effect = self._effects[opcode]
+        return effect if isinstance(effect, int) else effect(arg)
+
+
+def _swapped(pairs: dict[str, str]) -> list[tuple[str, str]]:
+    return [(b, a) for a, b in pairs.items()]

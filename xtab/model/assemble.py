@@ -1,0 +1,106 @@
+"""`assemble`: a `Body` becomes a code object.
+
+1. `shape.read_body` reads the instructions as numbers, and refuses what can't be written: an instruction that stands twice, a target
+   that is not in the body, an operand that doesn't fit.
+2. `layout.lay_out` chooses directions and sizes of jumps until nothing changes.
+3. Here, the parts are written: code, location table, exception table; the stack is measured.
+
+Nothing that was not edited changes: sizes never shrink by themselves, pieces of the location table go back as they came, recorded
+depths are kept, lists of names and constants only grow. Linear in the number of instructions. Follows Python/assemble.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtab.errors import AssembleError
+from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
+from xtab.format.opcodes import CURRENT
+from xtab.model.body import Layout
+from xtab.model.layout import lay_out
+from xtab.model.positions import location_table
+from xtab.model.shape import read_body
+from xtab.model.depths import measure_size
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from xtab.model.body import Body
+    from xtab.model.flow import Region
+    from xtab.model.layout import LaidOut
+
+__all__ = ["assemble"]
+
+
+def assemble(body: Body) -> CodeType:
+    """The code object of a body. The body stays as it is, and ``body.layout`` tells where its instructions came to lie.
+
+    Args:
+        body: from :func:`xtab.decode`, edited or not. An unedited body gives the code object it came from, byte for byte.
+
+    Raises:
+        AssembleError: an instruction stands twice, a target or handler is not in the body, an operand doesn't fit.
+        StackError: the depth of the stack is not the same on all ways to an instruction, or falls below zero.
+
+    >>> import xtab
+    >>> code = compile("print('hello')", "example", "exec")
+    >>> xtab.assemble(xtab.decode(code)) == code
+    True
+    """
+    if not body.instructions:
+        raise AssembleError("expected at least one instruction, but found none")
+    laid_out = lay_out(read_body(body))
+    shape, starts = laid_out.shape, laid_out.starts
+    stack_size, all_reached = measure_size(shape)
+    tables = body._tables
+    body.layout = Layout(laid_out.instructions, starts)
+    return body._code.replace(
+        co_code=_code_bytes(laid_out),
+        co_linetable=location_table(laid_out, tables.locations, body.first_line),
+        co_exceptiontable=_exception_table(shape.regions, starts),
+        co_stacksize=stack_size if all_reached else max(stack_size, body.stacksize),
+        co_consts=tuple(tables.consts),
+        co_names=tuple(tables.names),
+        co_varnames=tuple(tables.varnames),
+        co_nlocals=len(tables.varnames),
+        co_cellvars=tuple(tables.cellvars),
+        co_freevars=tuple(tables.freevars),
+        co_name=body.name,
+        co_qualname=body.qualname,
+        co_filename=body.filename,
+        co_firstlineno=body.first_line,
+        co_flags=body.flags,
+        co_argcount=body.argcount,
+        co_posonlyargcount=body.posonlyargcount,
+        co_kwonlyargcount=body.kwonlyargcount,
+    )
+
+
+_rows: dict[int, list[bytes]] = {}  # opcode -> [operand below 256] -> the bytes of the instruction, caches included
+
+
+def _code_bytes(laid_out: LaidOut) -> bytes:
+    """co_code: an opcode and an operand each, zeros for the caches, EXTENDED_ARG in front of large operands."""
+    opcodes, args, prefixes = laid_out.shape.opcodes, laid_out.shape.args, laid_out.prefixes
+    rows = _rows
+    for opcode in set(opcodes).difference(rows):
+        caches = bytes(2 * CURRENT.caches[opcode])
+        rows[opcode] = [bytes((opcode, arg)) + caches for arg in range(256)]
+    if not prefixes:
+        return b"".join([rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)])
+    parts = [rows[opcode][arg & 0xFF] for opcode, arg in zip(opcodes, args, strict=True)]
+    for index, count in prefixes.items():
+        high = (args[index] >> 8).to_bytes(count, "big")
+        parts[index] = b"".join([bytes((CURRENT.extended_arg, byte)) for byte in high]) + parts[index]
+    return b"".join(parts)
+
+
+def _exception_table(regions: list[Region], starts: list[int]) -> bytes:
+    if not regions:
+        return b""
+    return assemble_exception_table(
+        [
+            ExceptionTableEntry(2 * starts[first], 2 * starts[end], 2 * starts[handler], depth or 0, lasti)
+            for first, end, handler, depth, lasti in regions
+        ]
+    )

@@ -1,0 +1,228 @@
+"""`decode`: a code object becomes a `Body`.
+
+1. `read_shape` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the bytes that are not
+   zero at even places are the opcodes; prefixes are folded into the instruction behind them.
+2. Jumps and ranges of the exception table are turned from offsets into indices (`_targets`, `_region`).
+3. `slices.slice_table` cuts the location table into pieces and tells which piece each instruction begins in.
+4. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest` finds it.
+
+Steps 1 and 2 are all that `stack_depths` and `stack_size` need of a code object.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from itertools import accumulate, compress, repeat
+from operator import sub
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from xtab.errors import DecodeError
+from xtab.format.code import code_of
+from xtab.format.exception_table import parse_exception_table
+from xtab.format.opcodes import CURRENT
+from xtab.model.body import Body, Layout
+from xtab.model.flow import Region, Shape
+from xtab.model.instruction import RAW, Instruction, Span
+from xtab.model.nesting import region_parents
+from xtab.model.slices import slice_table
+from xtab.model.tables import Tables
+
+if TYPE_CHECKING:
+    from types import CodeType
+
+    from xtab.format.exception_table import ExceptionTableEntry
+
+__all__ = ["CodeShape", "decode", "read_shape"]
+
+_NOT_PREFIX = bytes(op != CURRENT.extended_arg for op in range(256))
+
+
+class CodeShape(NamedTuple):
+    """What `read_shape` finds. `starts` are in code units, one more than there are instructions: the last is the end."""
+
+    shape: Shape
+    starts: list[int]
+    sizes: bytes  #: code units of each instruction, prefixes and caches included
+    prefixes: dict[int, int]  #: instructions with more EXTENDED_ARG than their operand needs -> how many they have
+    entries: list[ExceptionTableEntry]
+    units: bytes  #: the opcodes of co_code, a zero for each unit of cache
+    keep: bytes | None  #: one byte for each that is no zero in `units`: 0 for an EXTENDED_ARG; None: there is none
+
+
+def decode(code: Any) -> Body:
+    """The instructions of a code object, and all else it holds, ready to edit.
+
+    Args:
+        code: a code object, or a function, method, generator, coroutine, async generator, frame or traceback.
+
+    Returns:
+        A `Body`. Nested code objects stay constants: decode them by themselves.
+
+    Raises:
+        DecodeError: the bytecode is not well formed.
+        TableFormatError: the exception table or the location table is not.
+
+    >>> import xtab
+    >>> body = xtab.decode(compile("x = 1", "example", "exec"))
+    >>> body.instructions[0]
+    Instruction('RESUME', 0)
+
+    The layout of code is described in CPython's InternalDocs/code_objects.md; see also Lib/dis.py, _unpack_opargs.
+    """
+    code = code_of(code)
+    (opcodes, args, _, targets, regions), starts, sizes, prefixes, entries, units, keep = read_shape(code)
+    numbers, slices = slice_table(code.co_linetable, units, keep, sizes, code.co_firstlineno)
+    tables = Tables(code, slices)
+    # one C loop makes the objects, one Python loop fills them: faster than a constructor by a factor of two to three
+    instructions: list[Instruction] = list(map(object.__new__, repeat(Instruction, len(opcodes))))  # type: ignore[arg-type]
+    for place, instruction, opcode, arg, number in zip(
+        range(len(opcodes)), instructions, opcodes, args, numbers, strict=True
+    ):
+        instruction._place = place
+        instruction._opcode = opcode
+        instruction._arg = arg
+        instruction._operand = RAW
+        instruction._location = number
+        instruction._source = tables
+        instruction.exn_tab_entry = None
+    for index, target in targets.items():
+        instructions[index]._operand = instructions[target]
+    if regions:
+        _add_spans(instructions, regions, entries)
+    body = Body(code, instructions, tables, Layout(instructions, starts))
+    if prefixes:
+        body._prefixes = {instructions[index]: count for index, count in prefixes.items()}
+    return body
+
+
+def read_shape(code: CodeType) -> CodeShape:
+    """The instructions of a code object as numbers."""
+    code_bytes = code.co_code
+    units = code_bytes[::2]
+    opcodes = units.replace(b"\0", b"")
+    args = list(compress(code_bytes[1::2], units))
+    sizes = opcodes.translate(CURRENT.units)
+    starts = list(accumulate(sizes, initial=0))
+    _check_units(units, opcodes, starts)
+    prefixes: dict[int, int] = {}
+    keep = None
+    if CURRENT.extended_arg in opcodes:
+        keep = opcodes.translate(_NOT_PREFIX)
+        opcodes, args, starts, prefixes = _fold_prefixes(opcodes, args, starts, keep)
+        sizes = bytes(map(sub, starts[1:], starts))
+    targets = _targets(opcodes, args, starts)
+    entries: list[ExceptionTableEntry] = []
+    regions: list[Region] = []
+    if code.co_exceptiontable:
+        entries = parse_exception_table(code.co_exceptiontable, code_size=len(code_bytes))
+        regions = _regions(entries, starts)
+    shape = Shape(opcodes, args, keep is not None, targets, regions)
+    return CodeShape(shape, starts, sizes, prefixes, entries, units, keep)
+
+
+def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
+    """Every opcode is known, and the zeros are just its caches.
+
+    A code object gives its caches back as zeros, so no distance between two opcodes is too short: none is too long either if
+    the last opcode, and the end, are where they should be.
+    """
+    if (
+        opcodes
+        and starts[-1] == len(units)
+        and starts[-2] + 1 == len(units.rstrip(b"\0"))
+        and 1 not in opcodes.translate(CURRENT.unknown)
+        and opcodes[-1] != CURRENT.extended_arg
+    ):
+        return
+    if not opcodes:
+        raise DecodeError(f"expected an instruction, but found {len(units)} units of cache")
+    expected = 0
+    while expected < len(units) and units[expected]:
+        op = units[expected]
+        if CURRENT.unknown[op]:
+            version = ".".join(map(str, CURRENT.version))
+            raise DecodeError(f"expected an opcode of CPython {version}, but found {op}", offset=2 * expected)
+        expected += CURRENT.units[op]
+    if expected < len(units):
+        raise DecodeError("expected an opcode, but found a cache unit", offset=2 * expected)
+    if expected > len(units):
+        raise DecodeError("expected the caches of an instruction, but found the end", offset=2 * len(units))
+    raise DecodeError("expected an instruction behind EXTENDED_ARG, but found the end", offset=2 * expected)
+
+
+def _fold_prefixes(
+    opcodes: bytes, args: list[int], starts: list[int], keep: bytes
+) -> tuple[bytes, list[int], list[int], dict[int, int]]:
+    """Fold each run of EXTENDED_ARG into the instruction behind it, which then starts at the first of them."""
+    prefix = CURRENT.extended_arg
+    surplus: dict[int, int] = {}
+    folded = 0
+    place = opcodes.find(prefix)
+    while place >= 0:
+        first, value = place, 0
+        while opcodes[place] == prefix:
+            value = (value | args[place]) << 8
+            place += 1
+        count = place - first
+        value |= args[place]
+        if count > 3 or value >= 1 << 31:
+            detail = f"expected an operand below 2**31 in at most three EXTENDED_ARG, but found {count} that make {value}"
+            raise DecodeError(detail, offset=2 * starts[first])
+        if value < 1 << 8 * count:
+            surplus[place - folded - count] = count
+        folded += count
+        args[place] = value
+        starts[place] = starts[first]
+        place = opcodes.find(prefix, place)
+    kept = [*compress(starts, keep), starts[-1]]
+    return opcodes.replace(bytes([prefix]), b""), list(compress(args, keep)), kept, surplus
+
+
+def _targets(opcodes: bytes, args: list[int], starts: list[int]) -> dict[int, int]:
+    """Index of each jump -> index of its target."""
+    targets: dict[int, int] = {}
+    distance = opcodes.translate(CURRENT.distance)
+    size = len(opcodes)
+    for index in compress(range(size), distance):
+        unit = starts[index + 1] + args[index] if distance[index] == 1 else starts[index + 1] - args[index]
+        target = bisect_left(starts, unit)
+        if target >= size or starts[target] != unit:
+            name = CURRENT.name[opcodes[index]]
+            message = f"expected {name} to lead to an instruction, but found its target at {2 * unit}"
+            raise DecodeError(message, offset=2 * starts[index])
+        targets[index] = target
+    return targets
+
+
+def _regions(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Region]:
+    """The entries by index of instructions. Their offsets lie inside the code."""
+    regions = []
+    new = tuple.__new__
+    for entry in entries:
+        start, end, target, depth, lasti = entry
+        first, stop, handler = bisect_left(starts, start >> 1), bisect_left(starts, end >> 1), bisect_left(starts, target >> 1)
+        if starts[first] + starts[stop] + starts[handler] != (start + end + target) >> 1:
+            raise _split_instruction(len(regions), entry, starts)
+        regions.append(new(Region, (first, stop, handler, depth, lasti)))
+    return regions
+
+
+def _split_instruction(number: int, entry: ExceptionTableEntry, starts: list[int]) -> DecodeError:
+    for what, offset in (("start", entry.start), ("end", entry.end), ("target", entry.target)):
+        if offset // 2 not in starts:
+            break
+    message = f"expected the {what} of exception table entry {number} at the border of an instruction, but found it inside"
+    return DecodeError(message, offset=offset)
+
+
+def _add_spans(instructions: list[Instruction], regions: list[Region], entries: list[ExceptionTableEntry]) -> None:
+    spans: dict[tuple[int, int, bool], Span] = {}
+    for region, entry in zip(regions, entries, strict=True):
+        span = spans.get(entry[2:])
+        if span is None:
+            span = spans[entry[2:]] = Span(instructions[region.handler], entry.depth, entry.lasti)
+        for instruction in instructions[region.first : region.end]:
+            instruction.exn_tab_entry = span
+    for key, parent in region_parents(entries).items():
+        if parent is not None:
+            spans[key].outer = spans[parent]

@@ -1,0 +1,174 @@
+"""Depth of the value stack before each instruction, and the size that the stack must have.
+
+1. Effects are added up along the code as if it ran straight on (`_heights`). The code is cut into segments at the instructions that
+   never fall through (returns, raises, unconditional jumps). From the place where a segment is entered to its end, the depth differs
+   from the height by a constant, the segment's *base*: so a segment costs a look-up, whatever its length.
+2. `_walk` enters segments: the first at depth 0; others through jumps, with the jump's own effect, and as handlers: with the
+   entry's depth, one more for lasti, one for the exception. A handler is entered once anything that it covers is reached.
+3. A segment entered again with another base is an error, and so is a depth below zero.
+4. The size is the greatest depth in what was reached.
+
+Generators need no rule of their own: RETURN_GENERATOR leaves one value on the new frame's stack. Follows Python/flowgraph.c,
+calculate_stackdepth (3.11: Python/compile.c, stackdepth), except that handlers nobody can reach don't count.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right
+from itertools import accumulate, compress
+from typing import TYPE_CHECKING, NamedTuple
+
+from xtab.errors import StackError
+from xtab.format.opcodes import CURRENT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xtab.model.flow import Shape
+
+__all__ = ["Stack", "measure"]
+
+
+class Stack(NamedTuple):
+    """What is known of a body's value stack."""
+
+    depths: list[int | None]  #: before each instruction; None where it can't be reached
+    size: int  #: slots that the instructions which can be reached need
+    all_reached: bool  #: whether every instruction can be reached
+
+
+def measure(shape: Shape, offsets: Sequence[int] | None = None) -> Stack:
+    """Depths and size for a shape; `offsets`, in bytes, only serve the messages of errors.
+
+    Raises:
+        StackError: two ways meet with different depths, or a depth falls below zero.
+    """
+    walked = _walk(shape, offsets)
+    depths: list[int | None] = [None] * len(shape.opcodes)
+    for segment, (first, base, _) in walked.entered.items():
+        stop = walked.ends[segment]
+        depths[first:stop] = [height + base for height in walked.heights[first:stop]]
+    return Stack(depths, *_size(walked))
+
+
+def measure_size(shape: Shape) -> tuple[int, bool]:
+    """Only the size, and whether every instruction can be reached: `measure` without the list."""
+    return _size(_walk(shape, None))
+
+
+class _Walked(NamedTuple):
+    shape: Shape
+    offsets: Sequence[int] | None
+    heights: list[int]
+    ends: list[int]  # of the segments: segment `s` is the instructions [ends[s - 1], ends[s])
+    entered: dict[int, tuple[int, int, int]]  # segment -> where it was entered first, base, instruction that led there
+
+
+def _heights(shape: Shape) -> list[int]:
+    """Depth before each instruction, and behind the last, if the code ran straight on from depth 0."""
+    opcodes, args = shape.opcodes, shape.args
+    effects: array[int] | list[int] = array("b", opcodes.translate(CURRENT.fixed_effect))
+    varying = compress(range(len(args)), opcodes.translate(CURRENT.varying))
+    if shape.wide:
+        effects = list(effects)  # may not fit in a byte
+        effect = CURRENT.effect
+        for index in varying:
+            effects[index] = effect(opcodes[index], args[index])
+    else:
+        rows = CURRENT.effect_rows
+        try:
+            for index in varying:
+                effects[index] = rows[opcodes[index]][args[index]]
+        except OverflowError:
+            return _heights(shape._replace(wide=True))
+    return list(accumulate(effects, initial=0))
+
+
+def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:
+    """Enter whatever can be reached."""
+    opcodes, _, _, targets, regions = shape
+    size = len(opcodes)
+    heights = _heights(shape)
+    ends = list(compress(range(1, size + 1), opcodes.translate(CURRENT.stops)))
+    if not ends or ends[-1] != size:
+        ends.append(size)
+    jumps = [jump for jump in targets if opcodes[jump] not in CURRENT.marks] if CURRENT.marks else list(targets)
+    region_ends = [region[1] for region in regions]
+    jump_effect = CURRENT.jump_effect
+    entered: dict[int, tuple[int, int, int]] = {}
+    walked = _Walked(shape, offsets, heights, ends, entered)
+    seen = {0: 0}  # depths that were noted for entry
+    todo = [(0, 0, -1)]
+    while todo:
+        index, depth, source = todo.pop()
+        segment = bisect_right(ends, index)
+        stop = ends[segment]
+        base = depth - heights[index]
+        known = entered.get(segment)
+        if known is not None:
+            if known[1] != base:
+                raise _conflict(walked, known, index, depth, source)
+            if known[0] <= index:
+                continue
+            stop, source = known[0], known[2]  # the rest was walked before
+        entered[segment] = index, base, source
+        for jump in jumps[bisect_left(jumps, index) : bisect_left(jumps, stop)]:
+            target = targets[jump]
+            depth = base + heights[jump + 1]
+            if jump_effect and opcodes[jump] in jump_effect:
+                depth = base + heights[jump] + jump_effect[opcodes[jump]]
+            if seen.get(target) != depth:
+                seen[target] = depth
+                todo.append((target, depth, jump))
+        for first, _, handler, kept, lasti in regions[bisect_right(region_ends, index) :] if regions else ():
+            if first >= stop:
+                break
+            if kept is not None and seen.get(handler) != (depth := kept + lasti + 1):
+                seen[handler] = depth
+                todo.append((handler, depth, max(first, index)))
+    return walked
+
+
+def _size(walked: _Walked) -> tuple[int, bool]:
+    """The greatest depth, and whether every instruction was reached. StackError if a depth is below zero."""
+    heights, ends = walked.heights, walked.ends
+    greatest, reached = CURRENT.least_stack_size, 0
+    for segment, (first, base, _) in walked.entered.items():
+        stop = ends[segment]
+        run = heights[first : stop + 1]
+        if min(run) + base < 0:
+            raise _underflow(walked, first, base)
+        greatest = max(greatest, max(run) + base)
+        reached += stop - first
+    return greatest, reached == len(walked.shape.opcodes)
+
+
+def _at(walked: _Walked, index: int) -> str:
+    if index < 0:
+        return "the start"
+    return f"instruction {index}" if walked.offsets is None else f"instruction {index} (offset {walked.offsets[index]})"
+
+
+def _conflict(walked: _Walked, known: tuple[int, int, int], index: int, depth: int, source: int) -> StackError:
+    first, base, known_source = known
+    heights, offsets = walked.heights, walked.offsets
+    if index < first:  # the new way runs into the known one there
+        depth += heights[first] - heights[index]
+        index = first
+    elif index > first:
+        known_source = index - 1
+    message = (
+        f"expected depth {heights[index] + base}, as from {_at(walked, known_source)}, "
+        f"but found {depth} from {_at(walked, source)}"
+    )
+    return StackError(message, index=index, offset=None if offsets is None else offsets[index])
+
+
+def _underflow(walked: _Walked, first: int, base: int) -> StackError:
+    heights, offsets = walked.heights, walked.offsets
+    index = next(i for i in range(first, len(heights)) if heights[i + 1] + base < 0)
+    name = CURRENT.name[walked.shape.opcodes[index]]
+    need = heights[index] - heights[index + 1]
+    message = f"expected {need} values or more on the stack for {name}, but found {heights[index] + base}"
+    return StackError(message, index=index, offset=None if offsets is None else offsets[index])

@@ -1,0 +1,177 @@
+"""`lay_out`: which way each jump goes, how long each instruction is, and where it lies.
+
+1. Directions: a jump whose target lies the other way takes the opcode for that way. A conditional jump that can only go
+   forward is reversed, and jumps over a JUMP_BACKWARD that is put behind it (`_expand`).
+2. Sizes: jumps begin with as many prefixes as they had, and get more until every distance fits. Then those that hold a
+   prefix they no longer need lose it; distances only fall then, so this ends too.
+
+The compiler's own result is a fixed point of this, even where another with shorter jumps exists.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from xtab.errors import AssembleError
+from xtab.format.opcodes import CURRENT
+from xtab.model.flow import Region, Shape
+from xtab.model.instruction import Instruction
+
+if TYPE_CHECKING:
+    from xtab.model.shape import BodyShape
+
+__all__ = ["LaidOut", "lay_out"]
+
+
+class LaidOut(NamedTuple):
+    """A body with every number settled. `starts` are in code units, one more than there are instructions."""
+
+    shape: Shape
+    instructions: list[Instruction]
+    foreign: bool  #: whether any instruction was decoded from another body
+    starts: list[int]
+    sizes: bytearray  #: code units of each instruction, prefixes and caches included
+    prefixes: dict[int, int]  #: index -> how many EXTENDED_ARG stand in front
+
+
+def lay_out(found: BodyShape) -> LaidOut:
+    """Directions, sizes and places of all instructions of a body.
+
+    Raises:
+        AssembleError: a jump must go a way for which this version has no opcode.
+    """
+    (opcodes, args, wide, targets, regions), instructions, foreign, kept = found
+    if targets:
+        opcodes, to_expand = _directions(opcodes, targets, instructions)
+        if to_expand:
+            found = _expand(found, opcodes, to_expand)
+            (opcodes, args, wide, targets, regions), instructions, foreign, kept = found
+    prefixes = dict(kept)
+    if wide:
+        for index, arg in enumerate(args):
+            if arg > 0xFF:
+                prefixes[index] = max(_prefixes_for(arg), kept.get(index, 0))
+    sizes = bytearray(opcodes.translate(CURRENT.units))
+    for index, count in prefixes.items():
+        sizes[index] += count
+    starts = list(accumulate(sizes, initial=0))
+    if targets:
+        starts = _settle(targets, opcodes, sizes, starts, prefixes, kept)
+        args = args.copy()
+        for index, target in targets.items():
+            args[index] = abs(starts[target] - starts[index + 1])
+    return LaidOut(Shape(opcodes, args, wide or bool(prefixes), targets, regions), instructions, foreign, starts, sizes, prefixes)
+
+
+def _prefixes_for(arg: int) -> int:
+    return (arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF)
+
+
+def _settle(
+    targets: dict[int, int],
+    opcodes: bytes,
+    sizes: bytearray,
+    starts: list[int],
+    prefixes: dict[int, int],
+    kept: dict[int, int],
+) -> list[int]:
+    """Give each jump the prefixes that its distance needs, in `sizes` and `prefixes`; returns the starts then."""
+    for grow in (True, False):
+        changed = True
+        while changed:
+            changed = False
+            for index, target in targets.items():
+                distance = abs(starts[target] - starts[index + 1])
+                have = prefixes.get(index, 0)
+                if distance < 0x100 and not have:
+                    continue
+                need = max(_prefixes_for(distance), kept.get(index, 0))
+                if need > have if grow else need < have:
+                    changed = True
+                    sizes[index] = CURRENT.units[opcodes[index]] + need
+                    prefixes[index] = need
+                    if not need:
+                        del prefixes[index]
+            if changed:
+                starts = list(accumulate(sizes, initial=0))
+    return starts
+
+
+def _directions(
+    opcodes: bytes, targets: dict[int, int], instructions: list[Instruction]
+) -> tuple[bytes, list[int]]:
+    """The opcodes, with those of jumps as the places of their targets ask; and the jumps that must be expanded."""
+    turned: bytearray | None = None
+    to_expand: list[int] = []
+    distance = CURRENT.distance
+    for index, target in targets.items():
+        opcode = opcodes[index]
+        backward = target <= index
+        if backward == (distance[opcode] == 2):
+            continue
+        forms = CURRENT.backward_form if backward else CURRENT.forward_form
+        if opcode in forms:
+            turned = turned or bytearray(opcodes)
+            turned[index] = forms[opcode]
+        elif backward and opcode in CURRENT.reversed:
+            to_expand.append(index)
+        else:
+            way, other = ("back", "forward") if backward else ("forward", "back")
+            message = f"expected {instructions[index].opname} to lead {other}, but found its target at {target}, further {way}"
+            raise AssembleError(message, instruction=instructions[index], index=index)
+    return bytes(turned) if turned else opcodes, to_expand
+
+
+def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape:
+    """Put a JUMP_BACKWARD behind each conditional jump that must go back, and let the reversed jump lead over it.
+
+    From 3.14 on a branch wants a NOT_TAKEN behind it: the one it has serves, unless something else jumps there.
+    """
+    (_, args, _, targets, regions), instructions, _, kept = found
+    jump, not_taken = CURRENT.number["JUMP_BACKWARD"], CURRENT.number.get("NOT_TAKEN")
+    taken = {*targets.values(), *(region.handler for region in regions)}
+    new_opcodes, new_args, new_instructions = bytearray(), list[int](), list[Instruction]()
+    moved: list[int] = []  # old index -> new index
+    links: list[tuple[int, int]] = []  # of the new instructions: jump (new index), target (old index)
+    pending: dict[int, int] = {}  # old index behind which a JUMP_BACKWARD comes -> the branch
+    expanding = set(to_expand)
+    over: dict[int, int] = {}  # branch (old index) -> old index that it now leads to
+
+    def add(instruction: Instruction, opcode: int, arg: int) -> None:
+        new_instructions.append(instruction)
+        new_opcodes.append(opcode)
+        new_args.append(arg)
+
+    for old, instruction in enumerate(instructions):
+        moved.append(len(new_instructions))
+        branch = old in expanding
+        add(instruction, CURRENT.reversed[opcodes[old]] if branch else opcodes[old], 0 if branch else args[old])
+        if branch:
+            serves = old + 1 < len(opcodes) and opcodes[old + 1] == not_taken and old + 1 not in taken
+            if not_taken is not None and not serves:
+                add(_beside(instruction, not_taken), not_taken, 0)
+            pending[old + serves] = old
+        if old in pending:
+            origin = pending[old]
+            over[origin] = old + 1
+            links.append((len(new_instructions), targets[origin]))
+            add(_beside(instructions[origin], jump), jump, 0)
+    moved.append(len(new_instructions))
+    new_targets = {moved[index]: moved[over.get(index, target)] for index, target in targets.items()}
+    new_targets.update((index, moved[target]) for index, target in links)
+    new_regions = [
+        region._replace(first=moved[region.first], end=moved[region.end], handler=moved[region.handler])
+        for region in regions
+    ]
+    shape = Shape(bytes(new_opcodes), new_args, found.shape.wide, dict(sorted(new_targets.items())), new_regions)
+    return found._replace(
+        shape=shape, instructions=new_instructions, prefixes={moved[index]: count for index, count in kept.items()}
+    )
+
+
+def _beside(anchor: Instruction, opcode: int) -> Instruction:
+    """A new instruction at the anchor's place in the source."""
+    new = Instruction(opcode)
+    new._location, new._source = anchor._location, anchor._source
+    return new

@@ -1,0 +1,191 @@
+"""From the flat table to nested ranges and back: `nest` and `flatten`, inverse to each other.
+
+A flat table names for each range only the innermost handler. What lies around it is found like this: the region of an entry is
+all entries with the same handler, depth and lasti. The parent of a region is looked for from its handler: the entry that
+covers the handler's first instruction belongs to the parent if its depth is not greater than the region's; otherwise the search
+goes on from that entry's handler. In words: whoever gets the exception next, if it is raised again, and was there
+already when the region was entered.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from xtab.errors import NestingError, TableFormatError
+from xtab.format.exception_table import ExceptionTableEntry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["RegionKey", "flatten", "nest", "region_parents"]
+
+RegionKey = tuple[int, int, bool]
+"""What the entries of one region have in common: (target, depth, lasti)."""
+
+
+def region_parents(entries: Sequence[ExceptionTableEntry]) -> dict[RegionKey, RegionKey | None]:
+    """The region around each region of a flat table, or None for the outermost, in order of first appearance.
+
+    `entries` are sorted and don't overlap. In a table that no compiler made, handlers may cover each other in a circle: the
+    region that would close it has no parent.
+    """
+    starts = [entry[0] for entry in entries]
+    parents: dict[RegionKey, RegionKey | None] = {}
+    for entry in entries:
+        key = entry[2:]
+        if key not in parents:
+            parents[key] = _parent(key, entries, starts)
+    _cut_circles(parents)
+    return parents
+
+
+def _parent(key: RegionKey, entries: Sequence[ExceptionTableEntry], starts: list[int]) -> RegionKey | None:
+    target, depth, _ = key
+    seen = set()
+    while target not in seen:
+        seen.add(target)
+        place = bisect_right(starts, target) - 1
+        if place < 0 or entries[place][1] <= target:
+            return None
+        covering = entries[place]
+        if covering[3] <= depth:
+            return covering[2:]
+        target = covering[2]
+    return None
+
+
+def _cut_circles(parents: dict[RegionKey, RegionKey | None]) -> None:
+    done: set[RegionKey] = set()
+    for start in parents:
+        path: set[RegionKey] = set()
+        key = start
+        while key not in done:
+            path.add(key)
+            done.add(key)
+            above = parents[key]
+            if above is None:
+                break
+            if above in path:
+                parents[key] = None
+                break
+            key = above
+
+
+def nest(entries: Iterable[ExceptionTableEntry]) -> list[ExceptionTableEntry]:
+    """Nested ranges from the flat entries of a table: each range with all that lies inside it.
+
+    One range a piece: a region with holes gives several. Sorted by start, outer before inner. Offsets are in bytes.
+
+    Args:
+        entries: as :func:`~xtab.parse_exception_table` gives them: sorted, not overlapping.
+
+    Raises:
+        TableFormatError: the entries are not sorted, overlap, or hold an empty range.
+
+    >>> from xtab import ExceptionTableEntry as E, nest
+    >>> for entry in nest([E(4, 10, 50, 0, False), E(10, 16, 40, 1, True), E(16, 20, 50, 0, False), E(40, 44, 50, 0, False)]):
+    ...     print(entry)
+    ExceptionTableEntry(start=4, end=20, target=50, depth=0, lasti=False)
+    ExceptionTableEntry(start=10, end=16, target=40, depth=1, lasti=True)
+    ExceptionTableEntry(start=40, end=44, target=50, depth=0, lasti=False)
+    """
+    flat = [ExceptionTableEntry(*entry) for entry in entries]
+    _check_flat(flat)
+    parents = region_parents(flat)
+    found: list[list[int]] = []  # start, end, index of an entry of the region
+    opened: list[RegionKey] = []  # regions open now, outermost first
+    places: dict[RegionKey, int] = {}  # open region -> its place in `found`
+    end = -1
+
+    def close(down_to: int, at: int) -> None:
+        while len(opened) > down_to:
+            found[places.pop(opened.pop())][1] = at
+
+    for entry in flat:
+        if entry.start != end:
+            close(0, end)
+        missing: list[RegionKey] = []
+        key: RegionKey | None = entry[2:]
+        while key is not None and key not in places:
+            missing.append(key)
+            key = parents[key]
+        while opened and opened[-1] != key:
+            close(len(opened) - 1, entry.start)
+        for new in reversed(missing):
+            opened.append(new)
+            places[new] = len(found)
+            found.append([entry.start, 0, *new])
+        end = entry.end
+    close(0, end)
+    return [ExceptionTableEntry(start, stop, target, depth, bool(lasti)) for start, stop, target, depth, lasti in found]
+
+
+def flatten(ranges: Iterable[ExceptionTableEntry]) -> list[ExceptionTableEntry]:
+    """The flat entries of a table, in canonical form, from nested ranges: at each offset the innermost range wins.
+
+    Args:
+        ranges: in any order. Of equal ranges the later one is inner; of ranges that start together the longer one is outer.
+            Offsets are in bytes.
+
+    Raises:
+        NestingError: two ranges overlap in part; it names both.
+        TableFormatError: a range is empty or runs backwards.
+
+    >>> from xtab import ExceptionTableEntry as E, flatten
+    >>> for entry in flatten([E(4, 20, 50, 0, False), E(10, 16, 40, 1, True)]):
+    ...     print(entry)
+    ExceptionTableEntry(start=4, end=10, target=50, depth=0, lasti=False)
+    ExceptionTableEntry(start=10, end=16, target=40, depth=1, lasti=True)
+    ExceptionTableEntry(start=16, end=20, target=50, depth=0, lasti=False)
+    """
+    nested = [ExceptionTableEntry(*entry) for entry in ranges]
+    for number, entry in enumerate(nested):
+        if entry.start >= entry.end:
+            detail = f"expected a range with start below end, but found [{entry.start},{entry.end})"
+            raise TableFormatError("empty range", detail, entry=number)
+    nested.sort(key=lambda entry: (entry.start, -entry.end))
+    flat: list[ExceptionTableEntry] = []
+    around: list[ExceptionTableEntry] = []  # ranges open at `at`, outermost first
+    at = 0
+
+    def emit(entry: ExceptionTableEntry, end: int) -> None:
+        """The range from `at` to `end` belongs to `entry`."""
+        if at < end:
+            last = flat[-1] if flat else None
+            if last is not None and last.end == at and last[2:] == entry[2:]:
+                flat[-1] = last._replace(end=end)
+            else:
+                flat.append(entry._replace(start=at, end=end))
+
+    for entry in nested:
+        while around and around[-1].end <= entry.start:
+            done = around.pop()
+            emit(done, done.end)
+            at = max(at, done.end)
+        if around:
+            if entry.end > around[-1].end:
+                raise NestingError(around[-1], entry)
+            emit(around[-1], entry.start)
+        at = entry.start
+        around.append(entry)
+    while around:
+        done = around.pop()
+        emit(done, done.end)
+        at = max(at, done.end)
+    return flat
+
+
+def _check_flat(flat: list[ExceptionTableEntry]) -> None:
+    for number, entry in enumerate(flat):
+        if entry.start >= entry.end:
+            detail = f"expected a range with start below end, but found [{entry.start},{entry.end})"
+            raise TableFormatError("empty range", detail, entry=number)
+    for number, (first, second) in enumerate(pairwise(flat)):
+        if second.start < first.end:
+            fault = "overlap" if second.start >= first.start else "unsorted"
+            detail = f"expected a start of {first.end} or more, but found {second.start}"
+            raise TableFormatError(fault, detail, entry=number + 1)
+
+

@@ -1,0 +1,61 @@
+"""What users ask of the value stack: `stack_depths` and `stack_size`. The work is done in `depths`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from xtab.format.code import code_of
+from xtab.model.body import Body
+from xtab.model.decode import read_shape
+from xtab.model.depths import measure
+from xtab.model.shape import read_body
+
+if TYPE_CHECKING:
+    from xtab.model.depths import Stack
+
+__all__ = ["stack_depths", "stack_size"]
+
+
+def stack_depths(body_or_code: Any) -> list[int | None]:
+    """The depth of the value stack before each instruction, in slots; None where an instruction can't be reached.
+
+    Args:
+        body_or_code: a `Body`, or a code object or anything that has one.
+
+    Returns:
+        A list in the order of ``body.instructions`` (of ``decode(code).instructions`` for code).
+
+    Raises:
+        StackError: two ways meet with different depths (it names both), or a depth falls below zero.
+
+    >>> import xtab
+    >>> depths = xtab.stack_depths(lambda x: x.y)
+    >>> depths[0], max(depths)
+    (0, 1)
+    """
+    return _measure(body_or_code).depths
+
+
+def stack_size(body_or_code: Any) -> int:
+    """How many slots the value stack needs, handlers and what they push included: what co_stacksize must be at least.
+
+    Only what can be reached counts; the compiler counts handlers that nobody can reach too.
+
+    Args:
+        body_or_code: a `Body`, or a code object or anything that has one.
+
+    Raises:
+        StackError: as for :func:`stack_depths`.
+
+    >>> import xtab
+    >>> xtab.stack_size(lambda a, b: (a, b, a))
+    3
+    """
+    return _measure(body_or_code).size
+
+
+def _measure(body_or_code: Any) -> Stack:
+    if isinstance(body_or_code, Body):
+        return measure(read_body(body_or_code).shape)
+    found = read_shape(code_of(body_or_code))
+    return measure(found.shape, [2 * start for start in found.starts])
