@@ -52,11 +52,11 @@ def assemble(body: Body) -> CodeType:
     laid_out = lay_out(read_body(body))
     shape, starts = laid_out.shape, laid_out.starts
     stack_size, all_reached = measure_size(shape)
-    tables = body._tables
+    tables = body._source.tables
     body.layout = Layout(laid_out.instructions, starts)
     return body._code.replace(
         co_code=_code_bytes(laid_out),
-        co_linetable=location_table(laid_out, tables.locations, body.first_line),
+        co_linetable=location_table(laid_out, body._source, body.first_line),
         co_exceptiontable=_exception_table(shape.regions, starts),
         co_stacksize=stack_size if all_reached else max(stack_size, body.stacksize),
         co_consts=tuple(tables.consts),
@@ -76,21 +76,24 @@ def assemble(body: Body) -> CodeType:
     )
 
 
-_rows: dict[int, list[bytes]] = {}  # opcode -> [operand below 256] -> the bytes of the instruction, caches included
+_rows: list[list[bytes]] = [[]] * 256  # [opcode][operand below 256] -> the bytes of the instruction, caches included
 
 
 def _code_bytes(laid_out: LaidOut) -> bytes:
     """co_code: an opcode and an operand each, zeros for the caches, EXTENDED_ARG in front of large operands."""
     opcodes, args, prefixes = laid_out.shape.opcodes, laid_out.shape.args, laid_out.prefixes
+    if prefixes:
+        args = [arg & 0xFF for arg in args]
     rows = _rows
-    for opcode in set(opcodes).difference(rows):
-        caches = bytes(2 * CURRENT.caches[opcode])
-        rows[opcode] = [bytes((opcode, arg)) + caches for arg in range(256)]
-    if not prefixes:
-        return b"".join([rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)])
-    parts = [rows[opcode][arg & 0xFF] for opcode, arg in zip(opcodes, args, strict=True)]
+    try:
+        parts = [rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)]
+    except IndexError:  # a row that was not needed until now
+        for opcode in set(opcodes):
+            caches = bytes(2 * CURRENT.caches[opcode])
+            rows[opcode] = [bytes((opcode, arg)) + caches for arg in range(256)]
+        parts = [rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)]
     for index, count in prefixes.items():
-        high = (args[index] >> 8).to_bytes(count, "big")
+        high = (laid_out.shape.args[index] >> 8).to_bytes(count, "big")
         parts[index] = b"".join([bytes((CURRENT.extended_arg, byte)) for byte in high]) + parts[index]
     return b"".join(parts)
 

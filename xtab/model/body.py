@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from xtab.model.instruction import Instruction, Span
-    from xtab.model.tables import Tables
+    from xtab.model.source import Source
 
 __all__ = ["Body", "Layout"]
 
@@ -24,7 +24,7 @@ class Layout:
     __slots__ = ("_index", "_instructions", "_starts")
 
     def __init__(self, instructions: Sequence[Instruction], starts: Sequence[int]) -> None:
-        self._instructions = list(instructions)
+        self._instructions = instructions  # not to be changed
         self._starts = starts  # in code units, one more than there are instructions
         self._index: dict[Instruction, int] | None = None
 
@@ -76,7 +76,7 @@ class Body:
     <class 'code'>
     """
 
-    def __init__(self, code: CodeType, instructions: list[Instruction], tables: Tables, layout: Layout) -> None:
+    def __init__(self, code: CodeType, instructions: list[Instruction], source: Source) -> None:
         self.instructions = instructions  #: what runs, in order
         self.name: str = code.co_name
         self.qualname: str = code.co_qualname
@@ -87,35 +87,36 @@ class Body:
         self.posonlyargcount: int = code.co_posonlyargcount
         self.kwonlyargcount: int = code.co_kwonlyargcount
         self.stacksize: int = code.co_stacksize  #: as recorded; assembly keeps it while code that can't be reached remains
-        self.layout = layout  #: where the instructions lay when the body was last decoded or assembled
-        self._tables = tables
         self._code = code
-        self._prefixes: dict[Instruction, int] = {}  # untouched instructions with more EXTENDED_ARG than they need
+        self._source = source
+        self._original = instructions.copy()  # by place in the source
+        #: where the instructions lay when the body was last decoded or assembled
+        self.layout = Layout(self._original, source.starts)
 
     @property
     def consts(self) -> list[Any]:
         """The constants, in the order of co_consts. Assembly appends what new instructions need; keep the order of the rest."""
-        return self._tables.consts
+        return self._source.tables.consts
 
     @property
     def names(self) -> list[str]:
         """Names of globals, attributes and imports, in the order of co_names; append only."""
-        return self._tables.names
+        return self._source.tables.names
 
     @property
     def varnames(self) -> list[str]:
         """Names of the local variables, arguments first; append only."""
-        return self._tables.varnames
+        return self._source.tables.varnames
 
     @property
     def cellvars(self) -> list[str]:
         """Names of the variables that inner functions see; append only."""
-        return self._tables.cellvars
+        return self._source.tables.cellvars
 
     @property
     def freevars(self) -> list[str]:
         """Names of the variables of outer functions that this one sees; append only, and give the function a longer closure."""
-        return self._tables.freevars
+        return self._source.tables.freevars
 
     def pieces_of(self, span: Span) -> list[tuple[Instruction, Instruction]]:
         """The runs of instructions that a span protects, itself or through spans inside it: pairs of first and last."""

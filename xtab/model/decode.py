@@ -3,8 +3,8 @@
 1. `read_shape` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the bytes that are not
    zero at even places are the opcodes; prefixes are folded into the instruction behind them.
 2. Jumps and ranges of the exception table are turned from offsets into indices (`_targets`, `_region`).
-3. `slices.slice_table` cuts the location table into pieces and tells which piece each instruction begins in.
-4. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest` finds it.
+3. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest` finds it.
+   All else an instruction knows stays in the columns of the `Source` until it is asked for.
 
 Steps 1 and 2 are all that `stack_depths` and `stack_size` need of a code object.
 """
@@ -20,11 +20,11 @@ from xtab.errors import DecodeError
 from xtab.format.code import code_of
 from xtab.format.exception_table import parse_exception_table
 from xtab.format.opcodes import CURRENT
-from xtab.model.body import Body, Layout
+from xtab.model.body import Body
 from xtab.model.flow import Region, Shape
-from xtab.model.instruction import RAW, Instruction, Span
+from xtab.model.instruction import Instruction, Span
 from xtab.model.nesting import region_parents
-from xtab.model.slices import slice_table
+from xtab.model.source import Source
 from xtab.model.tables import Tables
 
 if TYPE_CHECKING:
@@ -45,8 +45,6 @@ class CodeShape(NamedTuple):
     sizes: bytes  #: code units of each instruction, prefixes and caches included
     prefixes: dict[int, int]  #: instructions with more EXTENDED_ARG than their operand needs -> how many they have
     entries: list[ExceptionTableEntry]
-    units: bytes  #: the opcodes of co_code, a zero for each unit of cache
-    keep: bytes | None  #: one byte for each that is no zero in `units`: 0 for an EXTENDED_ARG; None: there is none
 
 
 def decode(code: Any) -> Body:
@@ -70,29 +68,20 @@ def decode(code: Any) -> Body:
     The layout of code is described in CPython's InternalDocs/code_objects.md; see also Lib/dis.py, _unpack_opargs.
     """
     code = code_of(code)
-    (opcodes, args, _, targets, regions), starts, sizes, prefixes, entries, units, keep = read_shape(code)
-    numbers, slices = slice_table(code.co_linetable, units, keep, sizes, code.co_firstlineno)
-    tables = Tables(code, slices)
+    found = read_shape(code)
+    tables = Tables(code)
+    source = Source(code, found, tables)
     # one C loop makes the objects, one Python loop fills them: faster than a constructor by a factor of two to three
-    instructions: list[Instruction] = list(map(object.__new__, repeat(Instruction, len(opcodes))))  # type: ignore[arg-type]
-    for place, instruction, opcode, arg, number in zip(
-        range(len(opcodes)), instructions, opcodes, args, numbers, strict=True
-    ):
-        instruction._place = place
-        instruction._opcode = opcode
-        instruction._arg = arg
-        instruction._operand = RAW
-        instruction._location = number
-        instruction._source = tables
+    instructions: list[Instruction] = list(map(object.__new__, repeat(Instruction, len(source.opcodes))))  # type: ignore[arg-type]
+    for place, instruction in enumerate(instructions):
+        instruction._at = place
+        instruction._source = source
         instruction.exn_tab_entry = None
-    for index, target in targets.items():
-        instructions[index]._operand = instructions[target]
-    if regions:
-        _add_spans(instructions, regions, entries)
-    body = Body(code, instructions, tables, Layout(instructions, starts))
-    if prefixes:
-        body._prefixes = {instructions[index]: count for index, count in prefixes.items()}
-    return body
+    for index, target in source.targets.items():
+        instructions[index]._target = instructions[target]
+    if found.entries:
+        _add_spans(instructions, found.shape.regions, found.entries)
+    return Body(code, instructions, source)
 
 
 def read_shape(code: CodeType) -> CodeShape:
@@ -105,10 +94,9 @@ def read_shape(code: CodeType) -> CodeShape:
     starts = list(accumulate(sizes, initial=0))
     _check_units(units, opcodes, starts)
     prefixes: dict[int, int] = {}
-    keep = None
-    if CURRENT.extended_arg in opcodes:
-        keep = opcodes.translate(_NOT_PREFIX)
-        opcodes, args, starts, prefixes = _fold_prefixes(opcodes, args, starts, keep)
+    wide = CURRENT.extended_arg in opcodes
+    if wide:
+        opcodes, args, starts, prefixes = _fold_prefixes(opcodes, args, starts)
         sizes = bytes(map(sub, starts[1:], starts))
     targets = _targets(opcodes, args, starts)
     entries: list[ExceptionTableEntry] = []
@@ -116,8 +104,8 @@ def read_shape(code: CodeType) -> CodeShape:
     if code.co_exceptiontable:
         entries = parse_exception_table(code.co_exceptiontable, code_size=len(code_bytes))
         regions = _regions(entries, starts)
-    shape = Shape(opcodes, args, keep is not None, targets, regions)
-    return CodeShape(shape, starts, sizes, prefixes, entries, units, keep)
+    shape = Shape(opcodes, args, wide, targets, regions)
+    return CodeShape(shape, starts, sizes, prefixes, entries)
 
 
 def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
@@ -151,7 +139,7 @@ def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
 
 
 def _fold_prefixes(
-    opcodes: bytes, args: list[int], starts: list[int], keep: bytes
+    opcodes: bytes, args: list[int], starts: list[int]
 ) -> tuple[bytes, list[int], list[int], dict[int, int]]:
     """Fold each run of EXTENDED_ARG into the instruction behind it, which then starts at the first of them."""
     prefix = CURRENT.extended_arg
@@ -174,6 +162,7 @@ def _fold_prefixes(
         args[place] = value
         starts[place] = starts[first]
         place = opcodes.find(prefix, place)
+    keep = opcodes.translate(_NOT_PREFIX)
     kept = [*compress(starts, keep), starts[-1]]
     return opcodes.replace(bytes([prefix]), b""), list(compress(args, keep)), kept, surplus
 

@@ -118,6 +118,8 @@ def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:
             depth = base + heights[jump + 1]
             if jump_effect and opcodes[jump] in jump_effect:
                 depth = base + heights[jump] + jump_effect[opcodes[jump]]
+            if index <= target < stop and base + heights[target] == depth:
+                continue  # right here, and as deep as it must be
             if seen.get(target) != depth:
                 seen[target] = depth
                 todo.append((target, depth, jump))
@@ -133,14 +135,15 @@ def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:
 def _size(walked: _Walked) -> tuple[int, bool]:
     """The greatest depth, and whether every instruction was reached. StackError if a depth is below zero."""
     heights, ends = walked.heights, walked.ends
+    lowest, highest = min(heights), max(heights)
     greatest, reached = CURRENT.least_stack_size, 0
     for segment, (first, base, _) in walked.entered.items():
         stop = ends[segment]
-        run = heights[first : stop + 1]
-        if min(run) + base < 0:
-            raise _underflow(walked, first, base)
-        greatest = max(greatest, max(run) + base)
         reached += stop - first
+        if base + lowest < 0 and base + min(heights[first : stop + 1]) < 0:
+            raise _underflow(walked, first, base)
+        if base + highest > greatest:
+            greatest = max(greatest, base + max(heights[first : stop + 1]))
     return greatest, reached == len(walked.shape.opcodes)
 
 

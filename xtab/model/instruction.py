@@ -1,7 +1,7 @@
 """`Instruction` and `Span`: what a body is made of.
 
-An instruction that `decode` made keeps its operand as the number it found, and its location as a reference into the location
-table it came from, until somebody asks; so reading a code object costs little. Both are resolved on access.
+An instruction that `decode` made is just a place in its `Source` until somebody sets something of it; then, like one that was
+made by hand, it has `Fields` of its own.
 """
 
 from __future__ import annotations
@@ -14,20 +14,39 @@ from xtab.format.locations import Location
 from xtab.format.opcodes import CURRENT, Kind
 
 if TYPE_CHECKING:
-    from xtab.model.tables import Tables
+    from xtab.model.source import Source
 
 __all__ = ["Instruction", "Span"]
 
 
-class _Raw:
-    """Stands in `Instruction._operand` for "the number in `_arg` says it"."""
+class _Mark:
+    def __init__(self, text: str) -> None:
+        self._text = text
 
     def __repr__(self) -> str:
-        return "RAW"
+        return self._text
 
 
-RAW: Final = _Raw()
-_NOT_GIVEN: Final = _Raw()
+RAW: Final = _Mark("RAW")
+"""In `Fields.operand`: the number in `arg` says it."""
+AS_DECODED: Final = _Mark("AS_DECODED")
+"""In `Fields.location`: what the source says of the place."""
+_NOT_GIVEN: Final = _Mark("NOT_GIVEN")
+
+
+class Fields:
+    """What an instruction holds by itself once it was touched, or when it was made and not decoded."""
+
+    __slots__ = ("arg", "location", "opcode", "operand", "place")
+
+    def __init__(self, opcode: int, arg: int, operand: Any, location: Any, place: int) -> None:
+        self.opcode = opcode
+        #: with `operand` RAW: the operand as a number, an index in the lists of the source. Otherwise: the flags; for
+        #: a jump that was decoded, the distance it had then, so that it keeps its size
+        self.arg = arg
+        self.operand = operand  #: RAW, or what was given; for jumps, the target; RAW where there is no operand
+        self.location = location  #: AS_DECODED, a Location or None
+        self.place = place  #: in the source, or -1
 
 
 class Span:
@@ -85,22 +104,15 @@ class Instruction:
     Instruction('LOAD_GLOBAL', 'print', flags=1)
     """
 
-    # _opcode: number of the opcode
-    # _arg: with _operand RAW: the operand as a number, an index in the lists of _source.
-    #       Otherwise: the flags; for a jump, the distance it once had, whose size it keeps.
-    # _operand: RAW, or what was given; always the target for jumps, always RAW where there is no operand
-    # _location: None, a Location, or an int: the number of an entry in _source.locations
-    # _source: the Tables of the body it was decoded from, or None
-    # _place: where it stood when it was decoded, or -1: a hint where to look for it
-    __slots__ = ("_arg", "_location", "_opcode", "_operand", "_place", "_source", "exn_tab_entry")
+    # _source: the Source it was decoded from, or None
+    # _at: its place there, as long as nobody touched it; then, and in made ones, Fields
+    # _target: what it jumps to; only set for jumps that nobody touched
+    __slots__ = ("_at", "_source", "_target", "exn_tab_entry")
 
-    _opcode: int
-    _arg: int
-    _operand: Any
-    _location: int | Location | None
-    _source: Tables | None
-    _place: int
-    exn_tab_entry: Span | None
+    _source: Source | None
+    _at: int | Fields
+    _target: Instruction
+    exn_tab_entry: Span | None  #: the innermost span that protects it, or None
 
     def __init__(
         self,
@@ -121,35 +133,48 @@ class Instruction:
         elif kind == Kind.NONE:
             msg = f"expected no operand for {CURRENT.name[opcode]}, but found {operand!r}"
             raise XtabError(msg)
-        self._opcode = opcode
-        self._operand = operand
-        self._arg = 0
         self._source = None
-        self._place = -1
-        self._location = None if location is None else Location(*location)
+        self._at = Fields(opcode, 0, operand, None if location is None else Location(*location), -1)
         self.exn_tab_entry = exn_tab_entry
         if flags is None and opcode == CURRENT.compare_op:
             flags = CURRENT.comparison_flags(operand)
         if flags:
             self.flags = flags
 
+    def _touch(self) -> Fields:
+        """The fields of its own, made from the source when it had none."""
+        at = self._at
+        if isinstance(at, Fields):
+            return at
+        source = self._source
+        assert source is not None
+        operand = self._target if source.is_jump(at) else RAW
+        self._at = fields = Fields(source.opcodes[at], source.args[at], operand, AS_DECODED, at)
+        source.touched.add(at)
+        return fields
+
+    def _arg(self) -> int:
+        at = self._at
+        return at.arg if isinstance(at, Fields) else self._source.args[at]  # type: ignore[union-attr]
+
     @property
     def opcode(self) -> int:
         """Number of the opcode. Setting it keeps the operand."""
-        return self._opcode
+        at = self._at
+        return at.opcode if isinstance(at, Fields) else self._source.opcodes[at]  # type: ignore[union-attr]
 
     @opcode.setter
     def opcode(self, op: str | int) -> None:
         operand, flags = self.operand, self.flags
-        self._opcode = opcode_number(op)
-        kind = CURRENT.kind[self._opcode]
-        self._operand = RAW if kind == Kind.NONE else operand
-        self._arg = flags & self._flag_mask
+        fields = self._touch()
+        fields.opcode = opcode_number(op)
+        fields.operand = RAW if CURRENT.kind[fields.opcode] == Kind.NONE else operand
+        fields.arg = flags & _flag_mask(fields.opcode)
 
     @property
     def opname(self) -> str:
         """Name of the opcode. Setting it keeps the operand."""
-        return CURRENT.name[self._opcode] or f"<{self._opcode}>"
+        return CURRENT.name[self.opcode] or f"<{self.opcode}>"
 
     @opname.setter
     def opname(self, op: str) -> None:
@@ -158,49 +183,55 @@ class Instruction:
     @property
     def operand(self) -> Any:
         """What the opcode works on: a name, a constant, an `Instruction`, a number; None where there is none."""
-        if self._operand is RAW:
-            return None if self._source is None else self._source.operand(self._opcode, self._arg)
-        return self._operand
+        at, source = self._at, self._source
+        if isinstance(at, Fields):
+            if at.operand is not RAW:
+                return at.operand
+            return None if source is None else source.tables.operand(at.opcode, at.arg)
+        assert source is not None
+        return self._target if source.is_jump(at) else source.operand(at)
 
     @operand.setter
     def operand(self, operand: Any) -> None:
-        kind = CURRENT.kind[self._opcode]
+        kind = CURRENT.kind[self.opcode]
         if kind == Kind.NONE:
             msg = f"expected no operand for {self.opname}, but found {operand!r}"
             raise XtabError(msg)
-        self._arg = 0 if kind == Kind.TARGET else self.flags
-        self._operand = operand
+        flags = self.flags
+        fields = self._touch()
+        fields.arg = 0 if kind == Kind.TARGET else flags
+        fields.operand = operand
 
     @property
     def flags(self) -> int:
         """The low bits of the operand that belong to no name: see the class."""
-        return self._arg & self._flag_mask
+        return self._arg() & _flag_mask(self.opcode)
 
     @flags.setter
     def flags(self, flags: int) -> None:
-        mask = self._flag_mask
+        mask = _flag_mask(self.opcode)
         if not 0 <= flags <= mask:
             msg = f"expected flags from 0 to {mask} for {self.opname}, but found {flags!r}"
             raise XtabError(msg)
-        self._arg = self._arg & ~mask | flags
-
-    @property
-    def _flag_mask(self) -> int:
-        return (1 << CURRENT.flag_bits[self._opcode]) - 1
+        fields = self._touch()
+        fields.arg = fields.arg & ~mask | flags
 
     @property
     def arg(self) -> int | None:
         """The operand as a number, as it stood in the code object; None where the operand was given or set since."""
-        return self._arg if self._operand is RAW or (self._source and self.is_jump and self._arg) else None
+        at = self._at
+        if isinstance(at, Fields):
+            return at.arg if at.operand is RAW or (at.arg and self.is_jump) else None
+        return self._source.args[at]  # type: ignore[union-attr]
 
     @property
     def target(self) -> Instruction | None:
         """The instruction that a jump leads to (END_ASYNC_FOR of 3.14 and later points at its END_SEND), else None."""
-        return self._operand if CURRENT.kind[self._opcode] == Kind.TARGET else None
+        return self.operand if self.is_jump else None
 
     @target.setter
     def target(self, target: Instruction) -> None:
-        if CURRENT.kind[self._opcode] != Kind.TARGET:
+        if not self.is_jump:
             msg = f"expected a jump, but found {self.opname}, which has no target"
             raise XtabError(msg)
         self.operand = target
@@ -208,32 +239,38 @@ class Instruction:
     @property
     def is_jump(self) -> bool:
         """Whether the operand is another instruction."""
-        return CURRENT.kind[self._opcode] == Kind.TARGET
+        return CURRENT.kind[self.opcode] == Kind.TARGET
 
     @property
     def location(self) -> Location | None:
         """Where in the source it stands, a `Location`, or None: nowhere."""
-        location = self._location
-        if isinstance(location, int):
-            assert self._source is not None
-            return self._source.locations.location(location)
-        return location
+        at, source = self._at, self._source
+        if isinstance(at, Fields):
+            if at.location is not AS_DECODED:
+                return at.location  # type: ignore[no-any-return]
+            at = at.place
+        assert source is not None
+        return source.location(at)
 
     @location.setter
     def location(self, location: Location | tuple[int | None, int | None, int | None, int | None] | None) -> None:
-        self._location = None if location is None else Location(*location)
+        self._touch().location = None if location is None else Location(*location)
 
     def __repr__(self) -> str:
-        kind = CURRENT.kind[self._opcode]
+        kind = CURRENT.kind[self.opcode]
         parts = [repr(self.opname)]
         if kind == Kind.TARGET:
-            target = self._operand
+            target = self.operand
             parts.append(f"<{target.opname}>" if isinstance(target, Instruction) else repr(target))
         elif kind != Kind.NONE:
             parts.append(repr(self.operand))
         if self.flags:
             parts.append(f"flags={self.flags}")
         return f"Instruction({', '.join(parts)})"
+
+
+def _flag_mask(opcode: int) -> int:
+    return (1 << CURRENT.flag_bits[opcode]) - 1
 
 
 def opcode_number(op: str | int) -> int:

@@ -10,16 +10,14 @@ The compiler's own result is a fixed point of this, even where another with shor
 
 from __future__ import annotations
 
-from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate, compress
+from typing import NamedTuple
 
 from xtab.errors import AssembleError
 from xtab.format.opcodes import CURRENT
 from xtab.model.flow import Region, Shape
 from xtab.model.instruction import Instruction
-
-if TYPE_CHECKING:
-    from xtab.model.shape import BodyShape
+from xtab.model.shape import BodyShape, Part
 
 __all__ = ["LaidOut", "lay_out"]
 
@@ -29,7 +27,7 @@ class LaidOut(NamedTuple):
 
     shape: Shape
     instructions: list[Instruction]
-    foreign: bool  #: whether any instruction was decoded from another body
+    parts: list[Part]  #: which of them are as they were decoded
     starts: list[int]
     sizes: bytearray  #: code units of each instruction, prefixes and caches included
     prefixes: dict[int, int]  #: index -> how many EXTENDED_ARG stand in front
@@ -41,27 +39,24 @@ def lay_out(found: BodyShape) -> LaidOut:
     Raises:
         AssembleError: a jump must go a way for which this version has no opcode.
     """
-    (opcodes, args, wide, targets, regions), instructions, foreign, kept = found
-    if targets:
-        opcodes, to_expand = _directions(opcodes, targets, instructions)
-        if to_expand:
-            found = _expand(found, opcodes, to_expand)
-            (opcodes, args, wide, targets, regions), instructions, foreign, kept = found
+    opcodes, to_expand = _directions(found)
+    if to_expand:
+        found = _expand(found, opcodes, to_expand)
+        opcodes = found.shape.opcodes
+    (_, args, wide, targets, regions), instructions, parts, kept = found
+    sizes = bytearray(opcodes.translate(CURRENT.units))
     prefixes = dict(kept)
     if wide:
-        for index, arg in enumerate(args):
-            if arg > 0xFF:
-                prefixes[index] = max(_prefixes_for(arg), kept.get(index, 0))
-    sizes = bytearray(opcodes.translate(CURRENT.units))
+        for index in compress(range(len(args)), map((0xFF).__lt__, args)):
+            prefixes[index] = max(_prefixes_for(args[index]), kept.get(index, 0))
     for index, count in prefixes.items():
         sizes[index] += count
     starts = list(accumulate(sizes, initial=0))
     if targets:
-        starts = _settle(targets, opcodes, sizes, starts, prefixes, kept)
         args = args.copy()
-        for index, target in targets.items():
-            args[index] = abs(starts[target] - starts[index + 1])
-    return LaidOut(Shape(opcodes, args, wide or bool(prefixes), targets, regions), instructions, foreign, starts, sizes, prefixes)
+        starts = _settle(found, opcodes, args, sizes, starts, prefixes)
+    shape = Shape(opcodes, args, wide or bool(prefixes), targets, regions)
+    return LaidOut(shape, instructions, parts, starts, sizes, prefixes)
 
 
 def _prefixes_for(arg: int) -> int:
@@ -69,47 +64,49 @@ def _prefixes_for(arg: int) -> int:
 
 
 def _settle(
-    targets: dict[int, int],
+    found: BodyShape,
     opcodes: bytes,
+    args: list[int],
     sizes: bytearray,
     starts: list[int],
     prefixes: dict[int, int],
-    kept: dict[int, int],
 ) -> list[int]:
-    """Give each jump the prefixes that its distance needs, in `sizes` and `prefixes`; returns the starts then."""
-    for grow in (True, False):
-        changed = True
-        while changed:
-            changed = False
-            for index, target in targets.items():
-                distance = abs(starts[target] - starts[index + 1])
-                have = prefixes.get(index, 0)
-                if distance < 0x100 and not have:
-                    continue
-                need = max(_prefixes_for(distance), kept.get(index, 0))
-                if need > have if grow else need < have:
-                    changed = True
-                    sizes[index] = CURRENT.units[opcodes[index]] + need
-                    prefixes[index] = need
-                    if not need:
-                        del prefixes[index]
-            if changed:
-                starts = list(accumulate(sizes, initial=0))
+    """Give each jump its distance and the prefixes that it needs, in `args`, `sizes` and `prefixes`; returns the starts then."""
+    kept = found.prefixes
+    grow, changed = True, True
+    while changed or grow:
+        grow = grow and changed  # once nothing grows any more, prefixes that are not needed go
+        changed = False
+        for index, target in found.shape.targets.items():
+            distance = starts[target] - starts[index + 1]
+            if distance < 0:
+                distance = -distance
+            args[index] = distance
+            if distance < 0x100 and index not in prefixes:
+                continue
+            need, have = max(_prefixes_for(distance), kept.get(index, 0)), prefixes.get(index, 0)
+            if need > have if grow else need < have:
+                changed = True
+                sizes[index] = CURRENT.units[opcodes[index]] + need
+                prefixes[index] = need
+        if changed:
+            starts = list(accumulate(sizes, initial=0))
+    for index in [index for index, count in prefixes.items() if not count]:
+        del prefixes[index]
     return starts
 
 
-def _directions(
-    opcodes: bytes, targets: dict[int, int], instructions: list[Instruction]
-) -> tuple[bytes, list[int]]:
+def _directions(found: BodyShape) -> tuple[bytes, list[int]]:
     """The opcodes, with those of jumps as the places of their targets ask; and the jumps that must be expanded."""
+    opcodes, targets = found.shape.opcodes, found.shape.targets
     turned: bytearray | None = None
     to_expand: list[int] = []
-    distance = CURRENT.distance
+    distance = opcodes.translate(CURRENT.distance)
     for index, target in targets.items():
-        opcode = opcodes[index]
         backward = target <= index
-        if backward == (distance[opcode] == 2):
+        if distance[index] == 1 + backward:
             continue
+        opcode = opcodes[index]
         forms = CURRENT.backward_form if backward else CURRENT.forward_form
         if opcode in forms:
             turned = turned or bytearray(opcodes)
@@ -118,8 +115,8 @@ def _directions(
             to_expand.append(index)
         else:
             way, other = ("back", "forward") if backward else ("forward", "back")
-            message = f"expected {instructions[index].opname} to lead {other}, but found its target at {target}, further {way}"
-            raise AssembleError(message, instruction=instructions[index], index=index)
+            message = f"expected {CURRENT.name[opcode]} to lead {other}, but found its target at {target}, further {way}"
+            raise AssembleError(message, instruction=found.instructions[index], index=index)
     return bytes(turned) if turned else opcodes, to_expand
 
 
@@ -128,7 +125,7 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
 
     From 3.14 on a branch wants a NOT_TAKEN behind it: the one it has serves, unless something else jumps there.
     """
-    (_, args, _, targets, regions), instructions, _, kept = found
+    (_, args, wide, targets, regions), instructions, parts, kept = found
     jump, not_taken = CURRENT.number["JUMP_BACKWARD"], CURRENT.number.get("NOT_TAKEN")
     taken = {*targets.values(), *(region.handler for region in regions)}
     new_opcodes, new_args, new_instructions = bytearray(), list[int](), list[Instruction]()
@@ -164,14 +161,13 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
         region._replace(first=moved[region.first], end=moved[region.end], handler=moved[region.handler])
         for region in regions
     ]
-    shape = Shape(bytes(new_opcodes), new_args, found.shape.wide, dict(sorted(new_targets.items())), new_regions)
-    return found._replace(
-        shape=shape, instructions=new_instructions, prefixes={moved[index]: count for index, count in kept.items()}
-    )
+    shape = Shape(bytes(new_opcodes), new_args, wide, dict(sorted(new_targets.items())), new_regions)
+    olds = {part.place + index: part.old + index for part in parts if part.old is not None for index in range(part.length)}
+    origin = {new: olds.get(old) for old, new in enumerate(moved)}
+    new_parts = [Part(place, origin.get(place), 1) for place in range(len(new_instructions))]
+    return BodyShape(shape, new_instructions, new_parts, {moved[index]: count for index, count in kept.items()})
 
 
 def _beside(anchor: Instruction, opcode: int) -> Instruction:
-    """A new instruction at the anchor's place in the source."""
-    new = Instruction(opcode)
-    new._location, new._source = anchor._location, anchor._source
-    return new
+    """A new instruction at the anchor's place in the source text."""
+    return Instruction(opcode, location=anchor.location)

@@ -1,24 +1,39 @@
-"""`read_body`: the instructions of a body as numbers, with all that can be wrong with them refused by name."""
+"""`read_body`: the instructions of a body as numbers, with all that can be wrong with them refused by name.
+
+1. `_parts` cuts the instructions into stretches that stand as they were decoded, untouched, and single ones that don't.
+2. Columns are put together: slices of the source's for stretches, field by field for single ones.
+3. Targets and handlers are looked up by `_Places`; operands that are no numbers yet become such (`_number_operands`).
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import AssembleError, XtabError
 from xtab.format.opcodes import CURRENT, Kind
-from xtab.model.flow import Region, Shape
-from xtab.model.instruction import RAW, Instruction
 from xtab.model.depths import measure
+from xtab.model.flow import Region, Shape
+from xtab.model.instruction import RAW, Fields, Instruction
 
 if TYPE_CHECKING:
     from xtab.model.body import Body
     from xtab.model.instruction import Span
-    from xtab.model.tables import Tables
+    from xtab.model.source import Source
 
-__all__ = ["BodyShape", "read_body"]
+__all__ = ["BodyShape", "Part", "read_body"]
 
 _NAMES_VARIABLES = bytes(kind in (Kind.LOCAL, Kind.LOCAL_PAIR, Kind.CELL) for kind in CURRENT.kind)
+_FIRST_STEP = 4
+
+
+class Part(NamedTuple):
+    """`length` instructions from `place` on that stood from `old` on, untouched since; or, with `old` None, a single one."""
+
+    place: int
+    old: int | None
+    length: int
 
 
 class BodyShape(NamedTuple):
@@ -26,7 +41,7 @@ class BodyShape(NamedTuple):
 
     shape: Shape
     instructions: list[Instruction]
-    foreign: bool  #: whether any instruction was decoded from another body
+    parts: list[Part]
     prefixes: dict[int, int]  #: instructions that keep more EXTENDED_ARG than they need -> how many
 
 
@@ -37,127 +52,202 @@ def read_body(body: Body) -> BodyShape:
         AssembleError: an instruction stands twice, is no Instruction, has a target or handler outside the body, or an
             operand that doesn't fit.
     """
-    instructions = list(body.instructions)
-    try:
-        opcodes = bytes([instruction._opcode for instruction in instructions])
-    except AttributeError:
-        place = next(i for i, instruction in enumerate(instructions) if not isinstance(instruction, Instruction))
-        message = f"expected an Instruction, but found {instructions[place]!r}"
-        raise AssembleError(message, instruction=instructions[place], index=place) from None
-    args = [instruction._arg for instruction in instructions]
-    tables = body._tables
-    sources = [instruction._source for instruction in instructions]
-    foreign = sources.count(tables) + sources.count(None) != len(instructions)
-    places = _Places(instructions)
-    targets = _targets(instructions, opcodes, places)
-    given = _given(instructions, opcodes, len(targets), tables, foreign=foreign)
-    if given:
-        _number(given, instructions, opcodes, args, tables)
-    if tables.grown():
-        _renumber(given, instructions, opcodes, args, tables)
+    instructions = body.instructions.copy()
+    source = body._source
+    parts = _parts(instructions, body._original, source)
+    places = _Places(instructions, parts, body)
+    opcodes, args, wide = _columns(instructions, parts, source)
+    targets = _targets(instructions, parts, places, source)
+    wide |= _number_operands(instructions, parts, opcodes, args, source)
     regions = _regions(instructions, places)
-    shape = Shape(opcodes, args, max(args) > 0xFF, targets, regions)
-    if regions and None in [region[3] for region in regions]:
+    shape = Shape(bytes(opcodes), args, wide, targets, regions)
+    if regions and None in [region.depth for region in regions]:
         shape = shape._replace(regions=_with_depths(shape, instructions))
-    prefixes = {
-        place: count
-        for instruction, count in body._prefixes.items()
-        if (place := places.find(instruction)) is not None and (instruction._operand is RAW or instruction._arg)
-    }
-    return BodyShape(shape, instructions, foreign, prefixes)
+    prefixes = {}
+    for old, count in source.prefixes.items():
+        place = places.of_old(old)
+        if place is not None:
+            prefixes[place] = count
+    return BodyShape(shape, instructions, parts, prefixes)
+
+
+def _parts(instructions: list[Instruction], original: list[Instruction], source: Source) -> list[Part]:
+    """Stretches that stand as they did, each as long as can be, and single instructions, in order."""
+    parts: list[Part] = []
+    touched = sorted(source.touched)
+    place, size = 0, len(instructions)
+    while place < size:
+        try:
+            old, own = instructions[place]._at, instructions[place]._source is source
+        except AttributeError:
+            message = f"expected an Instruction, but found {instructions[place]!r}"
+            raise AssembleError(message, instruction=instructions[place], index=place) from None
+        if own and not isinstance(old, Fields):
+            stop = len(original)
+            if touched and (after := bisect_left(touched, old)) < len(touched):
+                stop = touched[after]
+            length = _same(instructions, place, original, old, min(size - place, stop - old))
+            parts.append(Part(place, old, length))
+            place += length
+        else:
+            parts.append(Part(place, None, 1))
+            place += 1
+    return parts
+
+
+def _same(now: list[Instruction], place: int, before: list[Instruction], old: int, limit: int) -> int:
+    """How many instructions from `place` on are those from `old` on: one at least, `limit` at most.
+
+    Ever larger steps, then ever smaller ones: the time is that of what is found.
+    """
+    length, step = 1, _FIRST_STEP
+    while step and length < limit:
+        end = min(length + step, limit)
+        if now[place + length : place + end] == before[old + length : old + end]:
+            length = end
+            step *= 8
+        else:
+            limit = end - 1
+            step = min(step, limit - length + 1) // 2
+    return length
 
 
 class _Places:
-    """Where each instruction stands; the guard against one that stands twice.
+    """Where each instruction stands; the guard against one that stands twice."""
 
-    Most stand where they stood at decoding, shifted by what was put in before: one guess, or else a dictionary.
-    """
-
-    def __init__(self, instructions: list[Instruction]) -> None:
+    def __init__(self, instructions: list[Instruction], parts: list[Part], body: Body) -> None:
         self._instructions = instructions
-        self._shift = 0
-        self._index: dict[Instruction, int] | None = None
-        if len(set(instructions)) != len(instructions):
-            seen: dict[Instruction, int] = {}
-            for place, instruction in enumerate(instructions):
-                if instruction in seen:
-                    message = (
-                        f"expected each instruction once, but found {instruction!r} again, "
-                        f"first at {seen[instruction]}; make a new one"
-                    )
-                    raise AssembleError(message, instruction=instruction, index=place)
-                seen[instruction] = place
+        self._source = body._source
+        self._original = body._original
+        stretches = sorted([(part.old, part.place, part.length) for part in parts if part.old is not None])
+        self._olds = [stretch[0] for stretch in stretches]
+        self._stretches = stretches
+        single = [part.place for part in parts if part.old is None]
+        self._single = {instructions[place]: place for place in single}
+        end = 0
+        for old, place, length in stretches:
+            if old < end:
+                raise self._twice(place)
+            end = old + length
+        if len(self._single) != len(single):
+            raise self._twice(next(place for place in single if self._single[instructions[place]] != place))
+
+    def _twice(self, place: int) -> AssembleError:
+        instruction = self._instructions[place]
+        first, second, *_ = [at for at, other in enumerate(self._instructions) if other is instruction]
+        message = f"expected each instruction once, but found {instruction!r} again, first at {first}; make a new one"
+        return AssembleError(message, instruction=instruction, index=second)
+
+    def of_old(self, old: int) -> int | None:
+        """The place of the instruction that was decoded at `old`, as long as it is untouched; None if it isn't there."""
+        number = bisect_right(self._olds, old) - 1
+        if number >= 0:
+            first, place, length = self._stretches[number]
+            if old < first + length:
+                return place + old - first
+        return None
+
+    def of_decoded(self, old: int) -> int | None:
+        """The place of the instruction that was decoded at `old`, touched or not."""
+        place = self.of_old(old)
+        return self._single.get(self._original[old]) if place is None else place
 
     def find(self, instruction: Any) -> int | None:
         """The place of an instruction, or None if it isn't there."""
         if not isinstance(instruction, Instruction):
             return None
-        instructions = self._instructions
-        place = instruction._place + self._shift
-        if 0 <= place < len(instructions) and instructions[place] is instruction:
-            return place
-        if self._index is None:
-            self._index = dict(zip(instructions, range(len(instructions)), strict=True))
-        found = self._index.get(instruction)
-        if found is not None and instruction._place >= 0:
-            self._shift = found - instruction._place
-        return found
+        at = instruction._at
+        if isinstance(at, Fields) or instruction._source is not self._source:
+            return self._single.get(instruction)
+        return self.of_old(at)
 
 
-def _targets(instructions: list[Instruction], opcodes: bytes, places: _Places) -> dict[int, int]:
-    """Index of each jump -> index of its target."""
+def _columns(instructions: list[Instruction], parts: list[Part], source: Source) -> tuple[bytearray, list[int], bool]:
+    """Opcodes, operands as far as they are numbers, and whether one may be 256 or more."""
+    opcodes, args, wide = bytearray(), list[int](), source.wide
+    for place, old, length in parts:
+        if old is not None:
+            opcodes += source.opcodes[old : old + length]
+            args += source.args[old : old + length]
+        else:
+            instruction = instructions[place]
+            opcodes.append(instruction.opcode)
+            args.append(instruction._arg())
+    return opcodes, args, wide
+
+
+def _targets(
+    instructions: list[Instruction], parts: list[Part], places: _Places, source: Source
+) -> dict[int, int]:
+    """Index of each jump -> index of its target, in order."""
     targets: dict[int, int] = {}
-    for place in compress(range(len(opcodes)), opcodes.translate(CURRENT.distance)):
-        target = places.find(instructions[place]._operand)
-        if target is None:
-            raise _no_target(instructions[place], place)
-        targets[place] = target
+    jumps, old_targets = source.jumps, source.targets
+    for place, old, length in parts:
+        if old is None:
+            if instructions[place].is_jump:
+                target = places.find(instructions[place].operand)
+                if target is None:
+                    raise _no_target(instructions[place], place)
+                targets[place] = target
+            continue
+        shift, end = place - old, old + length
+        for jump in jumps[bisect_left(jumps, old) : bisect_left(jumps, end)]:
+            target = old_targets[jump]
+            if old <= target < end:
+                targets[jump + shift] = target + shift
+                continue
+            found = places.of_decoded(target)
+            if found is None:
+                raise _no_target(instructions[jump + shift], jump + shift)
+            targets[jump + shift] = found
     return targets
 
 
-def _given(
-    instructions: list[Instruction], opcodes: bytes, jumps: int, tables: Tables, *, foreign: bool
-) -> list[int]:
-    """Where operands are no numbers yet, or numbers in another body's lists."""
-    operands = [instruction._operand for instruction in instructions]
-    if operands.count(RAW) + jumps == len(operands) and not foreign:
-        return []
-    return [
-        place
-        for place, (operand, instruction) in enumerate(zip(operands, instructions, strict=True))
-        if CURRENT.kind[opcodes[place]] != Kind.TARGET
-        and (operand is not RAW or instruction._source not in (tables, None))
+def _no_target(instruction: Instruction, place: int) -> AssembleError:
+    target = instruction.operand
+    found = "no target" if target is None else f"{target!r}, which is not in it"
+    message = f"expected {instruction.opname} to lead to an instruction of this body, but found {found}"
+    return AssembleError(message, instruction=instruction, index=place)
+
+
+def _number_operands(
+    instructions: list[Instruction], parts: list[Part], opcodes: bytearray, args: list[int], source: Source
+) -> bool:
+    """Turn what is no number of this body yet into one, in `args`. Whether any is 256 or more."""
+    given = [
+        part.place for part in parts if part.old is None and _needs_number(instructions[part.place], source)
     ]
-
-
-def _renumber(
-    given: list[int], instructions: list[Instruction], opcodes: bytes, args: list[int], tables: Tables
-) -> None:
-    """Variables were added, which moved others: give those that were numbers from the start their new ones."""
-    settled = set(given)
-    for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
-        if place not in settled:
-            with _at(place, instructions[place]):
-                args[place] = tables.current_number(opcodes[place], args[place])
-
-
-def _number(
-    given: list[int], instructions: list[Instruction], opcodes: bytes, args: list[int], tables: Tables
-) -> None:
+    tables = source.tables
     for _ in range(2):  # a second time if the first added variables, which moves the numbers of others
         before = len(tables.varnames)
         for place in given:
             instruction = instructions[place]
-            with _at(place, instruction):
+            with _naming(place, instruction):
                 arg = tables.number(opcodes[place], instruction.operand, instruction.flags)
                 if not 0 <= arg < 1 << 31:
                     raise XtabError(f"expected an operand from 0 to 2**31 - 1, but found {arg}")
                 args[place] = arg
         if len(tables.varnames) == before:
             break
+    if tables.grown():
+        settled = set(given)
+        for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
+            if place not in settled:
+                with _naming(place, instructions[place]):
+                    args[place] = tables.current_number(opcodes[place], args[place])
+        return max(args) > 0xFF
+    return bool(given) and max([args[place] for place in given]) > 0xFF
 
 
-class _at:
+def _needs_number(instruction: Instruction, source: Source) -> bool:
+    """Whether the operand is given as what it stands for, or as a number in another body's lists."""
+    if CURRENT.kind[instruction.opcode] in (Kind.NONE, Kind.TARGET):
+        return False
+    at = instruction._at
+    return instruction._source is not source or (isinstance(at, Fields) and at.operand is not RAW)
+
+
+class _naming:  # noqa: N801  # used like a function
     """Within it, an XtabError is raised again as an AssembleError that names the instruction."""
 
     def __init__(self, place: int, instruction: Instruction) -> None:
@@ -172,17 +262,10 @@ class _at:
             raise AssembleError(str(error), instruction=self._instruction, index=self._place) from error
 
 
-def _no_target(instruction: Instruction, place: int) -> AssembleError:
-    found = "no target" if instruction._operand is None else f"{instruction._operand!r}, which is not in it"
-    message = f"expected {instruction.opname} to lead to an instruction of this body, but found {found}"
-    return AssembleError(message, instruction=instruction, index=place)
-
-
 def _regions(instructions: list[Instruction], places: _Places) -> list[Region]:
     """The runs of instructions with the same innermost span."""
     spans = [instruction.exn_tab_entry for instruction in instructions]
-    size = len(spans)
-    if spans.count(None) == size:
+    if spans.count(None) == len(spans):
         return []
     regions: list[Region] = []
     place = 0

@@ -1,4 +1,4 @@
-"""`Tables`: the lists that operands are indices in, and the locations that instructions refer to.
+"""`Tables`: the lists that operands are indices in.
 
 A body has one; the instructions decoded from the same code object refer to it. An instruction that was moved to another
 body still knows its own, so its operand is translated at assembly and never read from the wrong list.
@@ -14,7 +14,6 @@ from xtab.format.opcodes import CURRENT, Kind
 if TYPE_CHECKING:
     from types import CodeType
 
-    from xtab.model.slices import LocationSlices
 
 __all__ = ["Cell", "Free", "Tables"]
 
@@ -40,15 +39,14 @@ class Free(str):
 class Tables:
     """Constants, names and variables of a body, in the order of the code object; new ones are appended."""
 
-    __slots__ = ("_first_cell", "_first_free", "_index", "cellvars", "consts", "freevars", "locations", "names", "varnames")
+    __slots__ = ("_first_cell", "_first_free", "_index", "cellvars", "consts", "freevars", "names", "varnames")
 
-    def __init__(self, code: CodeType, locations: LocationSlices) -> None:
+    def __init__(self, code: CodeType) -> None:
         self.consts: list[Any] = list(code.co_consts)
         self.names: list[str] = list(code.co_names)
         self.varnames: list[str] = list(code.co_varnames)
         self.cellvars: list[str] = list(code.co_cellvars)
         self.freevars: list[str] = list(code.co_freevars)
-        self.locations = locations
         # where cells and free variables began in the code object; they move up as variables are appended
         self._first_cell = len(self.varnames)
         self._first_free = self._first_cell + len(self.cellvars)
