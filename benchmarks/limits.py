@@ -1,4 +1,4 @@
-"""What has a limit of its own, with nobody to compare with: how time grows with the size of code, and peak memory."""
+"""What has a limit of its own and is compared with nobody: how time grows with the size of code, and peak memory."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-import xtab
 from rounds import code_objects
+
+import xtab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import CodeType
 
-__all__ = ["MAX_BYTES", "MAX_GROWTH", "Limit", "memory", "scaling"]
+__all__ = ["Limit", "memory", "scaling"]
 
 MAX_GROWTH = 12  #: times the time, for ten times the instructions
 MAX_BYTES = 1000  #: an instruction, at the peak, when all code objects of a module are decoded and kept
@@ -51,14 +52,14 @@ def scaling(largest: int, rounds: int, progress: Callable[[str], None]) -> Itera
     The small code goes ten times for each time of the large one, so that both run for as long.
     """
     size = largest
-    while size >= 100_000:
+    while size >= 10_000:
         progress(f"scaling: {size:,} instructions")
         small, large = _synthetic(size // 10), _synthetic(size)
         ratios = []
         for _ in range(rounds):
-            time_small = _timed_round_trip(small, 10) / 10
-            ratios.append(_timed_round_trip(large, 1) / time_small)
-        yield Limit(f"decode and assemble {size:,} instructions", median(ratios), "times as long as a tenth", MAX_GROWTH)
+            time_small = _timed_round_trips(small, 10) / 10
+            ratios.append(_timed_round_trips(large, 1) / time_small)
+        yield Limit(f"round trip of {size:,} instructions", median(ratios), "times as long as a tenth", MAX_GROWTH)
         size //= 10
 
 
@@ -73,10 +74,10 @@ def _blocks(count: int) -> CodeType:
     return next(constant for constant in module.co_consts if isinstance(constant, type(module)))
 
 
-def _timed_round_trip(code: CodeType, repeat: int) -> float:
+def _timed_round_trips(code: CodeType, count: int) -> float:
     gc.collect()
     begin = time.process_time()
-    for _ in range(repeat):
+    for _ in range(count):
         body = xtab.decode(code)
         body.instructions.insert(1, xtab.Instruction("NOP"))
         xtab.assemble(body)
@@ -86,33 +87,32 @@ def _timed_round_trip(code: CodeType, repeat: int) -> float:
 def memory(progress: Callable[[str], None]) -> Iterator[Limit]:
     """Peak memory, in bytes an instruction, while all code objects of the largest module are decoded and kept."""
     progress("memory: looking for the largest module of the standard library")
-    name, instructions, code = _largest_module()
-    codes = list(code_objects(code))
+    name, source = _largest_module()
     progress(f"memory: {name}")
+    codes = _compiled(source)
     gc.collect()
     tracemalloc.start()
-    kept = [xtab.decode(each) for each in codes]
+    bodies = [xtab.decode(code) for code in codes]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    del kept
+    count = sum(len(body.instructions) for body in bodies)
     what = f"peak memory of decoding all {len(codes):,} code objects of {name}"
-    yield Limit(what, peak / instructions, "bytes an instruction", MAX_BYTES)
+    yield Limit(what, peak / count, "bytes an instruction", MAX_BYTES)
 
 
-def _largest_module() -> tuple[str, int, CodeType]:
-    """Name, instructions and code of the module with most instructions, among the ten largest files."""
+def _largest_module() -> tuple[str, Path]:
+    """Name and source of the module with most instructions, among the five largest files."""
     library = Path(sysconfig.get_path("stdlib"))
     files = [
         path
         for path in library.rglob("*.py")
         if path.is_file() and not NOT_LIBRARY & set(path.relative_to(library).parts)
     ]
-    files.sort(key=lambda path: (-path.stat().st_size, path))
-    found = []
-    for path in files[:10]:
-        code = compile(path.read_bytes(), path.name, "exec", dont_inherit=True)
-        instructions = sum(len(xtab.decode(each).instructions) for each in code_objects(code))
-        found.append((instructions, path.relative_to(library).with_suffix("").as_posix().replace("/", "."), code))
-    instructions, name, code = max(found, key=lambda each: each[0])
-    # compiled once more: a code object remembers its bytes once they have been asked for
-    return name, instructions, compile((library / f"{name.replace('.', '/')}.py").read_bytes(), name, "exec", dont_inherit=True)
+    largest = sorted(files, key=lambda path: path.stat().st_size)[-5:]
+    source = max(largest, key=lambda path: sum(len(xtab.decode(code).instructions) for code in _compiled(path)))
+    return ".".join(source.relative_to(library).with_suffix("").parts), source
+
+
+def _compiled(source: Path) -> list[CodeType]:
+    """All code objects of a file, none of which has been asked for its bytes, which it would remember."""
+    return list(code_objects(compile(source.read_bytes(), source.name, "exec", dont_inherit=True)))

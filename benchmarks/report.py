@@ -7,11 +7,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from limits import Limit
-    from peers import Pair
     from rounds import Timings
 
 __all__ = ["Report", "Row", "as_json", "as_markdown", "as_text", "rows_of", "write_pyperf"]
@@ -23,6 +21,7 @@ class Row:
 
     what: str
     peer: str
+    calls: list[str]  #: what was called: ours, theirs
     items: int
     left_out: int  #: items that the other fails on: neither side was measured on them
     median: float | None  #: None: there was nothing to measure
@@ -47,18 +46,19 @@ class Report:
     missing: list[str]
 
 
-def rows_of(pairs: list[Pair], timings: Iterable[list[Timings]]) -> list[Row]:
-    """The rows for some pairs, from what each worker process measured."""
+def rows_of(timings: list[list[Timings]]) -> list[Row]:
+    """A row a pair, from what each worker process measured."""
     rows = []
-    for pair, found in zip(pairs, zip(*timings, strict=True), strict=True):
+    for found in zip(*timings, strict=True):
         ratios = [
             theirs / ours
             for one in found
             for ours, theirs in zip(one.ours, one.theirs, strict=True)
             if one.items and ours > 0
         ]
+        one = found[0]
         low, middle, high = _quartiles(ratios)
-        rows.append(Row(pair.what, pair.peer, found[0].items, found[0].left_out, middle, low, high, pair.goal))
+        rows.append(Row(one.what, one.peer, one.calls, one.items, one.left_out, middle, low, high, one.goal))
     return rows
 
 
@@ -85,15 +85,14 @@ def _met(*, met: bool) -> str:
     return "met" if met else "NOT MET"
 
 
-def _ratio_cells(rows: list[Row]) -> list[list[str]]:
+def _ratio_cells(rows: list[Row], *, with_calls: bool) -> list[list[str]]:
     cells = []
     for row in rows:
         quartiles = "-" if row.low is None else f"{_number(row.low)} to {_number(row.high)}"
-        goal, met = "", ""
-        if row.goal is not None:
-            goal = f"at least {row.goal:g}"
-            met = _met(met=row.median >= row.goal) if row.median is not None else "-"
-        cells.append([row.what, row.peer, _number(row.median), quartiles, goal, met])
+        goal = "" if row.goal is None else f"at least {row.goal:g}"
+        met = "" if row.goal is None or row.median is None else _met(met=row.median >= row.goal)
+        peer = f"{row.peer}: {row.calls[1]}" if with_calls else row.peer
+        cells.append([row.what, peer, _number(row.median), quartiles, goal, met])
     return cells
 
 
@@ -112,46 +111,55 @@ def _limit_cells(limits: list[Limit]) -> list[list[str]]:
 def _heading(report: Report) -> str:
     known = [f"{name} {version}" for name, version in report.peers.items() if version]
     return (
-        f"Python {report.python}, xtab {report.xtab}, {', '.join(known)}; {report.code_objects:,} code objects with "
-        f"{report.instructions:,} instructions, from {', '.join(report.modules)}; median of {report.rounds} rounds, CPU time"
+        f"Python {report.python}, xtab {report.xtab}, {', '.join(known)}; "
+        f"{report.code_objects:,} code objects with {report.instructions:,} instructions, "
+        f"from {', '.join(report.modules)}; median of {report.rounds} rounds, CPU time"
     )
 
 
 def _footnotes(report: Report) -> list[str]:
     """What is not as one would expect."""
     left_out = [
-        f"{row.what}, {row.peer}: measured on {row.items:,} items; {row.peer} fails on {row.left_out:,} others"
+        f"{row.what}, {row.peer}: measured on {row.items:,} items; {row.peer} fails on {row.left_out:,} more"
         for row in report.rows
         if row.left_out
     ]
     return [*left_out, *(f"not measured: {what}" for what in report.missing)]
 
 
+def _aligned(lines: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ([cell.ljust(width) for cell, width in zip(line, widths, strict=True)] for line in lines)
+    return "\n".join("  ".join(line).rstrip() for line in padded)
+
+
 def as_text(report: Report) -> str:
     """The report for a terminal."""
-    tables = [(RATIO_HEADS, _ratio_cells(report.rows)), (LIMIT_HEADS, _limit_cells(report.limits))]
     parts = [_heading(report)]
-    for heads, cells in tables:
-        if cells:
-            widths = [max(map(len, column)) for column in zip(heads, *cells, strict=True)]
-            lines = [heads, ["-" * width for width in widths], *cells]
-            parts.append(
-                "\n".join(
-                    "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-                )
-            )
-    return "\n\n".join([*parts, *["\n".join(_footnotes(report))] * bool(_footnotes(report))])
+    if report.rows:
+        parts.append(_aligned([RATIO_HEADS, *_ratio_cells(report.rows, with_calls=False)]))
+    if report.limits:
+        parts.append(_aligned([LIMIT_HEADS, *_limit_cells(report.limits)]))
+    if notes := _footnotes(report):
+        parts.append("\n".join(notes))
+    return "\n\n".join(parts)
 
 
 def as_markdown(report: Report) -> str:
     """The report for a page."""
     parts = [f"{_heading(report)}."]
-    for heads, cells in (RATIO_HEADS, _ratio_cells(report.rows)), (LIMIT_HEADS, _limit_cells(report.limits)):
-        if cells:
-            lines = [heads, ["---"] * len(heads), *cells]
-            parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
-    notes = [f"- {note}" for note in _footnotes(report)]
-    return "\n\n".join([*parts, *["\n".join(notes)] * bool(notes)])
+    if report.rows:
+        parts.append(_piped([RATIO_HEADS, *_ratio_cells(report.rows, with_calls=True)]))
+    if report.limits:
+        parts.append(_piped([LIMIT_HEADS, *_limit_cells(report.limits)]))
+    if notes := _footnotes(report):
+        parts.append("\n".join(f"- {note}" for note in notes))
+    return "\n\n".join(parts)
+
+
+def _piped(lines: list[list[str]]) -> str:
+    ruled = [lines[0], ["---"] * len(lines[0]), *lines[1:]]
+    return "\n".join(f"| {' | '.join(line)} |" for line in ruled)
 
 
 def as_json(report: Report) -> dict[str, Any]:
@@ -160,19 +168,19 @@ def as_json(report: Report) -> dict[str, Any]:
 
 
 def write_pyperf(path: Path, timings: list[list[Timings]], python: str) -> None:
-    """The seconds of CPU time behind the ratios, as a suite for ``python -m pyperf``. The last suite there is replaced.
+    """The seconds of CPU time behind the ratios, as a suite for ``python -m pyperf``. An older file is replaced.
 
-    Without what pyperf finds out about the machine; compare only what was measured on one.
+    It is without what pyperf finds out about the machine: compare only what was measured on one.
     """
     import pyperf  # noqa: PLC0415 (only this needs it)
 
     benchmarks = []
     for found in zip(*timings, strict=True):
-        for side in ("ours", "theirs"):
-            name = f"{found[0].what}, {found[0].peer}: {'xtab' if side == 'ours' else 'the other'}"
-            metadata = {"name": name, "unit": "second", "python_version": python, "items": found[0].items}
-            values = [[value for value in getattr(one, side) if value > 0] for one in found]
-            runs = [pyperf.Run(each, metadata=metadata, collect_metadata=False) for each in values if each]
-            if runs and found[0].items:
-                benchmarks.append(pyperf.Benchmark(runs))
+        if not found[0].items:
+            continue
+        for side, name in (("ours", "xtab"), ("theirs", "the other")):
+            title = f"{found[0].what}, {found[0].peer}: {name}"
+            metadata = {"name": title, "unit": "second", "python_version": python, "items": found[0].items}
+            runs = [pyperf.Run(getattr(one, side), metadata=metadata, collect_metadata=False) for one in found]
+            benchmarks.append(pyperf.Benchmark(runs))
     pyperf.BenchmarkSuite(benchmarks).dump(str(path), replace=True)

@@ -1,12 +1,12 @@
 """Measuring two sides of a pair so that their ratio means something on a busy machine.
 
-1. The items come in chunks, one a module. Both sides do a chunk right after each other, then both the next: what slows the
-   machine for a while slows both.
-2. Which side goes first changes from round to round. What is timed is CPU time of this process. The garbage of one side is
-   collected before the other's time runs.
+1. The items come in chunks, one a module. Both sides do a chunk right after each other, then both do the next: what
+   slows the machine for a while slows both.
+2. Which side goes first changes from round to round. What is timed is CPU time of this process. The garbage of one
+   side is collected before the other's time runs.
 3. A round gives one ratio: the sums over all chunks, theirs over ours. What is reported is the median of the rounds.
-4. Before the first round each side does each item once, and isn't timed. Items that the other side fails on are left out,
-   for both.
+4. Before the first round each side does each item once, and isn't timed. Items that the other side fails on are left
+   out, for both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from peers import Pair, Side
 
-__all__ = ["Timings", "measure"]
+__all__ = ["Timings", "code_objects", "measure"]
 
 
 @dataclass
@@ -31,6 +31,8 @@ class Timings:
 
     what: str
     peer: str
+    calls: list[str]  #: what was called: ours, theirs
+    goal: float | None
     items: int  #: how many items were measured
     left_out: int  #: how many the other side fails on
     ours: list[float] = field(default_factory=list)
@@ -47,8 +49,9 @@ def measure(
         progress(f"warm-up: {pair.what}, {pair.peer}")
         given = [pair.select(codes) for codes in modules]
         kept = [[item for item in items if _both_can(pair, item)] for items in given]
-        counts = sum(map(len, given)), sum(map(len, kept))
-        found.append(Timings(pair.what, pair.peer, items=counts[1], left_out=counts[0] - counts[1]))
+        count = sum(map(len, kept))
+        calls = [pair.ours.calls, pair.theirs.calls]
+        found.append(Timings(pair.what, pair.peer, calls, pair.goal, count, sum(map(len, given)) - count))
         chunks.append(kept)
     gc.collect()
     gc.freeze()  # what lives on is not looked through again and again

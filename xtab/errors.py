@@ -95,9 +95,13 @@ class AssembleError(XtabError):
     """
 
     def __init__(self, message: str, *, instruction: object = None, index: int | None = None) -> None:
-        self.instruction = instruction  #: the instruction at fault, or None
+        self.instruction = instruction  #: the instruction at fault, or None; lost when the error is pickled
         self.index = index  #: its place in ``body.instructions``, or None
         super().__init__(message if index is None else f"instruction {index}: {message}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As for all errors, but without the instruction, which hangs on its whole body."""
+        return _rebuild, (type(self), self.args, {**self.__dict__, "instruction": None})
 
 
 class StackError(XtabError):

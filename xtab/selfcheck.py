@@ -14,12 +14,15 @@ from xtab.format.opcodes import CURRENT, Kind
 from xtab.format.opcodes.shared import CELL, CONST, LOCAL, LOCAL_PAIR, NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["differences"]
 
 _OPERANDS = (*range(260), 0x1000, 0x10000)
-_OUT_OF_RANGE = {"BUILD_SLICE": lambda arg: arg not in (2, 3), "MAKE_FUNCTION": lambda arg: arg > 15}
+_OUT_OF_RANGE: dict[str, Callable[[int], bool]] = {
+    "BUILD_SLICE": lambda arg: arg not in (2, 3),
+    "MAKE_FUNCTION": lambda arg: arg > 15,
+}
 """Operands that no code holds, and about which ``stack_effect`` says different things on different versions."""
 
 
@@ -74,13 +77,20 @@ def _effects() -> Iterator[str]:
         if name in CURRENT.stack_effect_differs:
             continue
         for arg in _OPERANDS if CURRENT.kind[number] else (None,):
-            if arg is not None and _OUT_OF_RANGE.get(name, lambda _: False)(arg):
+            if arg is not None and name in _OUT_OF_RANGE and _OUT_OF_RANGE[name](arg):
                 continue
             for jump in (False, True):
                 ours = CURRENT.effect(number, arg or 0, jump=jump)
-                theirs = opcode.stack_effect(number, arg, jump=jump)
+                theirs = _their_effect(number, arg, jump=jump)
                 if ours != theirs:
                     yield f"{name} {arg}: effect {ours} (jump={jump}) in xtab, {theirs} here"
+
+
+def _their_effect(number: int, arg: int | None, *, jump: bool) -> int | str:
+    try:
+        return opcode.stack_effect(number, arg, jump=jump)
+    except ValueError as error:
+        return str(error)
 
 
 def _words() -> Iterator[str]:
@@ -91,7 +101,7 @@ def _words() -> Iterator[str]:
         "CALL_INTRINSIC_2": list(getattr(opcode, "_intrinsic_2_descs", ())),
         "LOAD_SPECIAL": list(getattr(opcode, "_special_method_names", ())),
         "LOAD_COMMON_CONSTANT": [
-            getattr(constant, "__name__", None) or (constant if isinstance(constant, str) and constant.isidentifier() else repr(constant))
+            getattr(constant, "__name__", None) or (str(constant) if str(constant).isidentifier() else repr(constant))
             for constant in getattr(opcode, "_common_constants", ())
         ],
     }

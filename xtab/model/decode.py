@@ -1,6 +1,6 @@
 """`decode`: a code object becomes a `Body`.
 
-1. `read_shape` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the bytes that are not
+1. `read_source` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the bytes that are not
    zero at even places are the opcodes; prefixes are folded into the instruction behind them.
 2. Jumps and ranges of the exception table are turned from offsets into indices (`_targets`, `_region`).
 3. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest` finds it.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from itertools import accumulate, compress, repeat
 from operator import sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from xtab.errors import DecodeError
 from xtab.format.code import code_of
@@ -25,26 +25,15 @@ from xtab.model.flow import Region, Shape
 from xtab.model.instruction import Instruction, Span
 from xtab.model.nesting import region_parents
 from xtab.model.source import Source
-from xtab.model.tables import Tables
 
 if TYPE_CHECKING:
     from types import CodeType
 
     from xtab.format.exception_table import ExceptionTableEntry
 
-__all__ = ["CodeShape", "decode", "read_shape"]
+__all__ = ["decode", "read_source"]
 
 _NOT_PREFIX = bytes(op != CURRENT.extended_arg for op in range(256))
-
-
-class CodeShape(NamedTuple):
-    """What `read_shape` finds. `starts` are in code units, one more than there are instructions: the last is the end."""
-
-    shape: Shape
-    starts: list[int]
-    sizes: bytes  #: code units of each instruction, prefixes and caches included
-    prefixes: dict[int, int]  #: instructions with more EXTENDED_ARG than their operand needs -> how many they have
-    entries: list[ExceptionTableEntry]
 
 
 def decode(code: Any) -> Body:
@@ -68,24 +57,22 @@ def decode(code: Any) -> Body:
     The layout of code is described in CPython's InternalDocs/code_objects.md; see also Lib/dis.py, _unpack_opargs.
     """
     code = code_of(code)
-    found = read_shape(code)
-    tables = Tables(code)
-    source = Source(code, found, tables)
+    source = read_source(code)
     # one C loop makes the objects, one Python loop fills them: faster than a constructor by a factor of two to three
-    instructions: list[Instruction] = list(map(object.__new__, repeat(Instruction, len(source.opcodes))))  # type: ignore[arg-type]
+    instructions: list[Instruction] = list(map(object.__new__, repeat(Instruction, len(source.opcodes))))
     for place, instruction in enumerate(instructions):
         instruction._at = place
         instruction._source = source
         instruction.exn_tab_entry = None
     for index, target in source.targets.items():
         instructions[index]._target = instructions[target]
-    if found.entries:
-        _add_spans(instructions, found.shape.regions, found.entries)
+    if source.entries:
+        _add_spans(instructions, source.shape.regions, source.entries)
     return Body(code, instructions, source)
 
 
-def read_shape(code: CodeType) -> CodeShape:
-    """The instructions of a code object as numbers."""
+def read_source(code: CodeType) -> Source:
+    """The instructions of a code object as numbers, in columns."""
     code_bytes = code.co_code
     units = code_bytes[::2]
     opcodes = units.replace(b"\0", b"")
@@ -105,7 +92,7 @@ def read_shape(code: CodeType) -> CodeShape:
         entries = parse_exception_table(code.co_exceptiontable, code_size=len(code_bytes))
         regions = _regions(entries, starts)
     shape = Shape(opcodes, args, wide, targets, regions)
-    return CodeShape(shape, starts, sizes, prefixes, entries)
+    return Source(code, shape, starts, sizes, prefixes, entries)
 
 
 def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
@@ -185,7 +172,7 @@ def _targets(opcodes: bytes, args: list[int], starts: list[int]) -> dict[int, in
 
 def _regions(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Region]:
     """The entries by index of instructions. Their offsets lie inside the code."""
-    regions = []
+    regions: list[Region] = []
     new = tuple.__new__
     for entry in entries:
         start, end, target, depth, lasti = entry

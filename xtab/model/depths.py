@@ -49,12 +49,17 @@ def measure(shape: Shape, offsets: Sequence[int] | None = None) -> Stack:
     for segment, (first, base, _) in walked.entered.items():
         stop = walked.ends[segment]
         depths[first:stop] = [height + base for height in walked.heights[first:stop]]
-    return Stack(depths, *_size(walked))
+    return Stack(depths, walked.size, None not in depths)
 
 
 def measure_size(shape: Shape) -> tuple[int, bool]:
     """Only the size, and whether every instruction can be reached: `measure` without the list."""
-    return _size(_walk(shape, None))
+    walked = _walk(shape, None)
+    ends = walked.ends
+    reached = 0
+    for segment, (first, _, _) in walked.entered.items():
+        reached += ends[segment] - first
+    return walked.size, reached == ends[-1]
 
 
 class _Walked(NamedTuple):
@@ -62,6 +67,7 @@ class _Walked(NamedTuple):
     offsets: Sequence[int] | None
     heights: list[int]
     ends: list[int]  # of the segments: segment `s` is the instructions [ends[s - 1], ends[s])
+    size: int  # the greatest depth
     entered: dict[int, tuple[int, int, int]]  # segment -> where it was entered first, base, instruction that led there
 
 
@@ -96,8 +102,8 @@ def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:
     jumps = [jump for jump in targets if opcodes[jump] not in CURRENT.marks] if CURRENT.marks else list(targets)
     region_ends = [region[1] for region in regions]
     jump_effect = CURRENT.jump_effect
+    greatest = CURRENT.least_stack_size
     entered: dict[int, tuple[int, int, int]] = {}
-    walked = _Walked(shape, offsets, heights, ends, entered)
     seen = {0: 0}  # depths that were noted for entry
     todo = [(0, 0, -1)]
     while todo:
@@ -105,46 +111,38 @@ def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:
         segment = bisect_right(ends, index)
         stop = ends[segment]
         base = depth - heights[index]
-        known = entered.get(segment)
-        if known is not None:
+        if segment in entered:
+            known = entered[segment]
             if known[1] != base:
-                raise _conflict(walked, known, index, depth, source)
+                raise _conflict(_Walked(shape, offsets, heights, ends, 0, entered), known, index, depth, source)
             if known[0] <= index:
                 continue
             stop, source = known[0], known[2]  # the rest was walked before
         entered[segment] = index, base, source
+        run = sorted(heights[index : stop + 1])
+        if run[0] + base < 0:
+            raise _underflow(_Walked(shape, offsets, heights, ends, 0, entered), index, base)
+        if run[-1] + base > greatest:
+            greatest = run[-1] + base
         for jump in jumps[bisect_left(jumps, index) : bisect_left(jumps, stop)]:
             target = targets[jump]
-            depth = base + heights[jump + 1]
             if jump_effect and opcodes[jump] in jump_effect:
                 depth = base + heights[jump] + jump_effect[opcodes[jump]]
+            else:
+                depth = base + heights[jump + 1]
             if index <= target < stop and base + heights[target] == depth:
                 continue  # right here, and as deep as it must be
-            if seen.get(target) != depth:
+            if target not in seen or seen[target] != depth:
                 seen[target] = depth
                 todo.append((target, depth, jump))
-        for first, _, handler, kept, lasti in regions[bisect_right(region_ends, index) :] if regions else ():
-            if first >= stop:
-                break
+        place = bisect_right(region_ends, index) if regions else 0
+        while place < len(regions) and regions[place][0] < stop:
+            first, _, handler, kept, lasti = regions[place]
+            place += 1
             if kept is not None and seen.get(handler) != (depth := kept + lasti + 1):
                 seen[handler] = depth
                 todo.append((handler, depth, max(first, index)))
-    return walked
-
-
-def _size(walked: _Walked) -> tuple[int, bool]:
-    """The greatest depth, and whether every instruction was reached. StackError if a depth is below zero."""
-    heights, ends = walked.heights, walked.ends
-    lowest, highest = min(heights), max(heights)
-    greatest, reached = CURRENT.least_stack_size, 0
-    for segment, (first, base, _) in walked.entered.items():
-        stop = ends[segment]
-        reached += stop - first
-        if base + lowest < 0 and base + min(heights[first : stop + 1]) < 0:
-            raise _underflow(walked, first, base)
-        if base + highest > greatest:
-            greatest = max(greatest, base + max(heights[first : stop + 1]))
-    return greatest, reached == len(walked.shape.opcodes)
+    return _Walked(shape, offsets, heights, ends, greatest, entered)
 
 
 def _at(walked: _Walked, index: int) -> str:

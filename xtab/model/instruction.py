@@ -124,6 +124,9 @@ class Instruction:
         exn_tab_entry: Span | None = None,
     ) -> None:
         opcode = opcode_number(op)
+        if not CURRENT.legal[opcode]:
+            msg = f"expected an opcode that compiled code may hold, but found {CURRENT.name[opcode]}"
+            raise XtabError(msg)
         kind = CURRENT.kind[opcode]
         if operand is _NOT_GIVEN:
             if kind not in (Kind.NONE, Kind.TARGET):
@@ -134,7 +137,7 @@ class Instruction:
             msg = f"expected no operand for {CURRENT.name[opcode]}, but found {operand!r}"
             raise XtabError(msg)
         self._source = None
-        self._at = Fields(opcode, 0, operand, None if location is None else Location(*location), -1)
+        self._at = Fields(opcode, 0, operand, _location(location), -1)
         self.exn_tab_entry = exn_tab_entry
         if flags is None and opcode == CURRENT.compare_op:
             flags = CURRENT.comparison_flags(operand)
@@ -170,6 +173,8 @@ class Instruction:
         fields.opcode = opcode_number(op)
         fields.operand = RAW if CURRENT.kind[fields.opcode] == Kind.NONE else operand
         fields.arg = flags & _flag_mask(fields.opcode)
+        if fields.opcode == CURRENT.compare_op:
+            fields.arg = CURRENT.comparison_flags(operand)
 
     @property
     def opname(self) -> str:
@@ -200,6 +205,8 @@ class Instruction:
         flags = self.flags
         fields = self._touch()
         fields.arg = 0 if kind == Kind.TARGET else flags
+        if fields.opcode == CURRENT.compare_op:  # which results make it true belongs to the operator
+            fields.arg = flags & ~15 | CURRENT.comparison_flags(operand)
         fields.operand = operand
 
     @property
@@ -254,7 +261,20 @@ class Instruction:
 
     @location.setter
     def location(self, location: Location | tuple[int | None, int | None, int | None, int | None] | None) -> None:
-        self._touch().location = None if location is None else Location(*location)
+        self._touch().location = _location(location)
+
+    def __copy__(self) -> Instruction:
+        """A new instruction with the same opcode, operand, flags, location and span; a jump leads to the same target."""
+        new = Instruction.__new__(Instruction)
+        new._source = None
+        operand = self.operand if CURRENT.kind[self.opcode] != Kind.NONE else RAW
+        new._at = Fields(self.opcode, self.flags, operand, self.location, -1)
+        new.exn_tab_entry = self.exn_tab_entry
+        return new
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """Refused: an instruction hangs on its body, and code objects can't be pickled."""
+        raise TypeError("an Instruction can't be pickled or deep-copied: copy.copy makes a new one; decode makes a new body")
 
     def __repr__(self) -> str:
         kind = CURRENT.kind[self.opcode]
@@ -267,6 +287,14 @@ class Instruction:
         if self.flags:
             parts.append(f"flags={self.flags}")
         return f"Instruction({', '.join(parts)})"
+
+
+def _location(given: Location | tuple[int | None, int | None, int | None, int | None] | None) -> Location | None:
+    """A Location, or None; one of four Nones is "no location" too."""
+    if given is None:
+        return None
+    location = Location(*given)
+    return None if location == (None, None, None, None) else location
 
 
 def _flag_mask(opcode: int) -> int:

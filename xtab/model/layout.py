@@ -11,13 +11,16 @@ The compiler's own result is a fixed point of this, even where another with shor
 from __future__ import annotations
 
 from itertools import accumulate, compress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.errors import AssembleError
 from xtab.format.opcodes import CURRENT
 from xtab.model.flow import Region, Shape
 from xtab.model.instruction import Instruction
-from xtab.model.shape import BodyShape, Part
+from xtab.model.shape import BodyShape
+
+if TYPE_CHECKING:
+    from xtab.model.shape import Part
 
 __all__ = ["LaidOut", "lay_out"]
 
@@ -73,8 +76,8 @@ def _settle(
 ) -> list[int]:
     """Give each jump its distance and the prefixes that it needs, in `args`, `sizes` and `prefixes`; returns the starts then."""
     kept = found.prefixes
-    grow, changed = True, True
-    while changed or grow:
+    grow = changed = True
+    while changed or (grow and prefixes):
         grow = grow and changed  # once nothing grows any more, prefixes that are not needed go
         changed = False
         for index, target in found.shape.targets.items():
@@ -162,9 +165,9 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
         for region in regions
     ]
     shape = Shape(bytes(new_opcodes), new_args, wide, dict(sorted(new_targets.items())), new_regions)
-    olds = {part.place + index: part.old + index for part in parts if part.old is not None for index in range(part.length)}
-    origin = {new: olds.get(old) for old, new in enumerate(moved)}
-    new_parts = [Part(place, origin.get(place), 1) for place in range(len(new_instructions))]
+    olds = {place + index: old + index for place, old, length in parts if old >= 0 for index in range(length)}
+    stories = {new: olds[index] for index, new in enumerate(moved) if index in olds}
+    new_parts = [(place, stories.get(place, -1), 1) for place in range(len(new_instructions))]
     return BodyShape(shape, new_instructions, new_parts, {moved[index]: count for index, count in kept.items()})
 
 

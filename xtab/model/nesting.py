@@ -32,28 +32,42 @@ def region_parents(entries: Sequence[ExceptionTableEntry]) -> dict[RegionKey, Re
     region that would close it has no parent.
     """
     starts = [entry[0] for entry in entries]
+    covering = [_covering(entry[2], entries, starts) for entry in entries]  # by number: who covers the handler
+    shallower = _shallower(entries, covering)
     parents: dict[RegionKey, RegionKey | None] = {}
-    for entry in entries:
+    for number, entry in enumerate(entries):
         key = entry[2:]
         if key not in parents:
-            parents[key] = _parent(key, entries, starts)
+            around = covering[number]
+            while around is not None and entries[around][3] > entry[3]:
+                around = shallower[around]
+            parents[key] = None if around is None else entries[around][2:]
     _cut_circles(parents)
     return parents
 
 
-def _parent(key: RegionKey, entries: Sequence[ExceptionTableEntry], starts: list[int]) -> RegionKey | None:
-    target, depth, _ = key
-    seen = set()
-    while target not in seen:
-        seen.add(target)
-        place = bisect_right(starts, target) - 1
-        if place < 0 or entries[place][1] <= target:
-            return None
-        covering = entries[place]
-        if covering[3] <= depth:
-            return covering[2:]
-        target = covering[2]
-    return None
+def _covering(offset: int, entries: Sequence[ExceptionTableEntry], starts: list[int]) -> int | None:
+    place = bisect_right(starts, offset) - 1
+    return place if place >= 0 and offset < entries[place][1] else None
+
+
+def _shallower(entries: Sequence[ExceptionTableEntry], covering: list[int | None]) -> list[int | None]:
+    """For each entry the next on the way outward (by `covering`) whose depth is less: the search skips what lies between."""
+    found: list[int | None] = [None] * len(entries)
+    done = [False] * len(entries)
+    for start in range(len(entries)):
+        path = []
+        number: int | None = start
+        while number is not None and not done[number]:
+            done[number] = True
+            path.append(number)
+            number = covering[number]
+        for number in reversed(path):
+            above = covering[number]
+            while above is not None and entries[above][3] >= entries[number][3]:
+                above = found[above]
+            found[number] = above
+    return found
 
 
 def _cut_circles(parents: dict[RegionKey, RegionKey | None]) -> None:

@@ -26,7 +26,7 @@ def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
     sizes = laid_out.sizes
     writer = _Writer(source.locations, first_line)
     for place, old, length in laid_out.parts:
-        if old is None:
+        if old < 0:
             writer.single(laid_out.instructions[place].location, sizes[place])
             continue
         begin = 0
@@ -101,7 +101,7 @@ class _Writer:
             location, units = self._last
             self._last = None
             self._out.append(encode_location(units, location, 0 if location is None else self._current_line()))
-            if location is not None:
+            if location is not None and location.line is not None:
                 self._line = location.line
 
     def finish(self) -> bytes:

@@ -25,15 +25,12 @@ if TYPE_CHECKING:
 __all__ = ["BodyShape", "Part", "read_body"]
 
 _NAMES_VARIABLES = bytes(kind in (Kind.LOCAL, Kind.LOCAL_PAIR, Kind.CELL) for kind in CURRENT.kind)
-_FIRST_STEP = 4
+_FIRST_STEP = 8
 
 
-class Part(NamedTuple):
-    """`length` instructions from `place` on that stood from `old` on, untouched since; or, with `old` None, a single one."""
-
-    place: int
-    old: int | None
-    length: int
+Part = tuple[int, int, int]
+"""(place, old, length): `length` instructions from `place` on that stood from `old` on, untouched since; or, with `old` -1, a
+single one that has another story."""
 
 
 class BodyShape(NamedTuple):
@@ -54,14 +51,19 @@ def read_body(body: Body) -> BodyShape:
     """
     instructions = body.instructions.copy()
     source = body._source
-    parts = _parts(instructions, body._original, source)
-    places = _Places(instructions, parts, body)
-    opcodes, args, wide = _columns(instructions, parts, source)
+    parts, single = _parts(instructions, body._original, source)
+    places = _Places(instructions, parts, single, body)
+    opcodes, args = _columns(instructions, parts, source)
     targets = _targets(instructions, parts, places, source)
-    wide |= _number_operands(instructions, parts, opcodes, args, source)
+    wide = source.shape.wide
+    if single:
+        wide = _number_operands(instructions, single, opcodes, args, source) or wide
+    if source.tables.grown():  # pays only a look at two lengths when not
+        _renumber(instructions, single, opcodes, args, source)
+        wide = wide or max(args) > 0xFF
     regions = _regions(instructions, places)
     shape = Shape(bytes(opcodes), args, wide, targets, regions)
-    if regions and None in [region.depth for region in regions]:
+    if regions and None in [region[3] for region in regions]:
         shape = shape._replace(regions=_with_depths(shape, instructions))
     prefixes = {}
     for old, count in source.prefixes.items():
@@ -71,36 +73,47 @@ def read_body(body: Body) -> BodyShape:
     return BodyShape(shape, instructions, parts, prefixes)
 
 
-def _parts(instructions: list[Instruction], original: list[Instruction], source: Source) -> list[Part]:
-    """Stretches that stand as they did, each as long as can be, and single instructions, in order."""
+def _parts(
+    instructions: list[Instruction], original: list[Instruction], source: Source
+) -> tuple[list[Part], list[int]]:
+    """Stretches that stand as they did, each as long as can be, and single instructions, in order; places of the latter."""
     parts: list[Part] = []
+    single: list[int] = []
     touched = sorted(source.touched)
     place, size = 0, len(instructions)
     while place < size:
+        instruction = instructions[place]
         try:
-            old, own = instructions[place]._at, instructions[place]._source is source
+            old, own = instruction._at, instruction._source is source
         except AttributeError:
-            message = f"expected an Instruction, but found {instructions[place]!r}"
-            raise AssembleError(message, instruction=instructions[place], index=place) from None
-        if own and not isinstance(old, Fields):
+            message = f"expected an Instruction, but found {instruction!r}"
+            raise AssembleError(message, instruction=instruction, index=place) from None
+        if own and isinstance(old, int):
             stop = len(original)
             if touched and (after := bisect_left(touched, old)) < len(touched):
                 stop = touched[after]
-            length = _same(instructions, place, original, old, min(size - place, stop - old))
-            parts.append(Part(place, old, length))
+            limit = min(size - place, stop - old)
+            length = 1
+            if limit > 1 and instructions[place + 1] is original[old + 1]:
+                length = _same(instructions, place, original, old, limit)
+            parts.append((place, old, length))
             place += length
         else:
-            parts.append(Part(place, None, 1))
+            if not isinstance(instruction, Instruction):  # the class itself has these attributes too
+                message = f"expected an Instruction, but found {instruction!r}"
+                raise AssembleError(message, instruction=instruction, index=place)
+            parts.append((place, -1, 1))
+            single.append(place)
             place += 1
-    return parts
+    return parts, single
 
 
 def _same(now: list[Instruction], place: int, before: list[Instruction], old: int, limit: int) -> int:
-    """How many instructions from `place` on are those from `old` on: one at least, `limit` at most.
+    """How many instructions from `place` on are those from `old` on: two at least, `limit` at most.
 
     Ever larger steps, then ever smaller ones: the time is that of what is found.
     """
-    length, step = 1, _FIRST_STEP
+    length, step = 2, _FIRST_STEP
     while step and length < limit:
         end = min(length + step, limit)
         if now[place + length : place + end] == before[old + length : old + end]:
@@ -115,22 +128,24 @@ def _same(now: list[Instruction], place: int, before: list[Instruction], old: in
 class _Places:
     """Where each instruction stands; the guard against one that stands twice."""
 
-    def __init__(self, instructions: list[Instruction], parts: list[Part], body: Body) -> None:
+    def __init__(
+        self, instructions: list[Instruction], parts: list[Part], single: list[int], body: Body
+    ) -> None:
         self._instructions = instructions
         self._source = body._source
         self._original = body._original
-        stretches = sorted([(part.old, part.place, part.length) for part in parts if part.old is not None])
-        self._olds = [stretch[0] for stretch in stretches]
-        self._stretches = stretches
-        single = [part.place for part in parts if part.old is None]
         self._single = {instructions[place]: place for place in single}
+        if len(self._single) != len(single):
+            raise self._twice(next(place for place in single if self._single[instructions[place]] != place))
+        stretches = [(old, place, length) for place, old, length in parts if old >= 0]
+        stretches.sort()
+        self._stretches = stretches
+        self._olds = [stretch[0] for stretch in stretches]
         end = 0
         for old, place, length in stretches:
             if old < end:
                 raise self._twice(place)
             end = old + length
-        if len(self._single) != len(single):
-            raise self._twice(next(place for place in single if self._single[instructions[place]] != place))
 
     def _twice(self, place: int) -> AssembleError:
         instruction = self._instructions[place]
@@ -162,18 +177,19 @@ class _Places:
         return self.of_old(at)
 
 
-def _columns(instructions: list[Instruction], parts: list[Part], source: Source) -> tuple[bytearray, list[int], bool]:
-    """Opcodes, operands as far as they are numbers, and whether one may be 256 or more."""
-    opcodes, args, wide = bytearray(), list[int](), source.wide
+def _columns(instructions: list[Instruction], parts: list[Part], source: Source) -> tuple[bytearray, list[int]]:
+    """Opcodes, and operands as far as they are numbers."""
+    opcodes, args = bytearray(), list[int]()
+    old_opcodes, old_args = source.opcodes, source.args
     for place, old, length in parts:
-        if old is not None:
-            opcodes += source.opcodes[old : old + length]
-            args += source.args[old : old + length]
+        if old >= 0:
+            opcodes += old_opcodes[old : old + length]
+            args += old_args[old : old + length]
         else:
             instruction = instructions[place]
             opcodes.append(instruction.opcode)
             args.append(instruction._arg())
-    return opcodes, args, wide
+    return opcodes, args
 
 
 def _targets(
@@ -183,7 +199,7 @@ def _targets(
     targets: dict[int, int] = {}
     jumps, old_targets = source.jumps, source.targets
     for place, old, length in parts:
-        if old is None:
+        if old < 0:
             if instructions[place].is_jump:
                 target = places.find(instructions[place].operand)
                 if target is None:
@@ -211,14 +227,13 @@ def _no_target(instruction: Instruction, place: int) -> AssembleError:
 
 
 def _number_operands(
-    instructions: list[Instruction], parts: list[Part], opcodes: bytearray, args: list[int], source: Source
+    instructions: list[Instruction], single: list[int], opcodes: bytearray, args: list[int], source: Source
 ) -> bool:
     """Turn what is no number of this body yet into one, in `args`. Whether any is 256 or more."""
-    given = [
-        part.place for part in parts if part.old is None and _needs_number(instructions[part.place], source)
-    ]
+    given = [place for place in single if _needs_number(instructions[place], source)]
     tables = source.tables
-    for _ in range(2):  # a second time if the first added variables, which moves the numbers of others
+    before = -1
+    while before != len(tables.varnames):  # once more if variables were added, which moves the numbers of others
         before = len(tables.varnames)
         for place in given:
             instruction = instructions[place]
@@ -227,16 +242,20 @@ def _number_operands(
                 if not 0 <= arg < 1 << 31:
                     raise XtabError(f"expected an operand from 0 to 2**31 - 1, but found {arg}")
                 args[place] = arg
-        if len(tables.varnames) == before:
+        if not given:
             break
-    if tables.grown():
-        settled = set(given)
-        for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
-            if place not in settled:
-                with _naming(place, instructions[place]):
-                    args[place] = tables.current_number(opcodes[place], args[place])
-        return max(args) > 0xFF
-    return bool(given) and max([args[place] for place in given]) > 0xFF
+    return any([args[place] > 0xFF for place in given])
+
+
+def _renumber(
+    instructions: list[Instruction], single: list[int], opcodes: bytearray, args: list[int], source: Source
+) -> None:
+    """Variables were added, which moved others: give those that were numbers from the start their new ones."""
+    settled = {place for place in single if _needs_number(instructions[place], source)}
+    for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
+        if place not in settled:
+            with _naming(place, instructions[place]):
+                args[place] = source.tables.current_number(opcodes[place], args[place])
 
 
 def _needs_number(instruction: Instruction, source: Source) -> bool:
@@ -286,7 +305,11 @@ def _regions(instructions: list[Instruction], places: _Places) -> list[Region]:
 
 
 def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
-    """The regions, with the depth of new spans computed: the least depth of any instruction that they protect."""
+    """The regions, with the depth of new spans computed: what is left on the stack by whatever they protect when it raises.
+
+    An instruction has taken its operands off by then. Handlers inside new spans may hang on one another, so this goes on until
+    all depths are known.
+    """
     regions = shape.regions
     spans = [instructions[region.first].exn_tab_entry for region in regions]
     known: dict[Span, int] = {}
@@ -294,11 +317,15 @@ def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
         depths = measure(shape._replace(regions=regions)).depths
         least: dict[Span, int] = {}
         for region, span in zip(regions, spans, strict=True):
-            reached = [depth for depth in depths[region.first : region.end] if depth is not None]
+            left = [
+                depth - max(0, CURRENT.pops(shape.opcodes[index], shape.args[index]))
+                for index, depth in enumerate(depths[region.first : region.end], region.first)
+                if depth is not None
+            ]
             around = span
-            while around is not None and reached:
+            while around is not None and left:
                 if around.depth is None and around not in known:
-                    least[around] = min(least.get(around, reached[0]), *reached)
+                    least[around] = max(0, min(least.get(around, left[0]), *left))
                 around = around.outer
         # what can't be reached has no depth: any will do, since the handler is never entered either
         known |= least or {span: 0 for span in spans if span is not None and span.depth is None and span not in known}

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.model.slices import LocationSlices
+from xtab.model.tables import Tables
 
 if TYPE_CHECKING:
     from types import CodeType
 
+    from xtab.format.exception_table import ExceptionTableEntry
     from xtab.format.locations import Location
-    from xtab.model.tables import Tables
+    from xtab.model.flow import Shape
 
 __all__ = ["Source"]
 
@@ -23,20 +25,38 @@ __all__ = ["Source"]
 class Source:
     """What the bytes of one code object say of its instructions, by place; never changed, but for `touched`."""
 
-    __slots__ = ("args", "jumps", "locations", "opcodes", "prefixes", "sizes", "starts", "tables", "targets", "touched", "wide")
+    __slots__ = (
+        "_locations", "args", "code", "entries", "jumps", "opcodes", "prefixes", "shape", "sizes", "starts", "tables", "targets",
+        "touched",
+    )  # fmt: skip
 
-    def __init__(self, code: CodeType, found: Any, tables: Tables) -> None:
-        self.opcodes: bytes = found.shape.opcodes
-        self.args: list[int] = found.shape.args
-        self.wide: bool = found.shape.wide  #: whether an operand may be 256 or more
-        self.targets: dict[int, int] = found.shape.targets  #: jump -> target
-        self.jumps: list[int] = list(self.targets)
-        self.sizes: bytes = found.sizes  #: code units
-        self.starts: list[int] = found.starts  #: in code units, and the end
-        self.prefixes: dict[int, int] = found.prefixes  #: those with more EXTENDED_ARG than they need -> how many
-        self.locations = LocationSlices(code.co_linetable, code.co_firstlineno)
-        self.tables = tables
+    def __init__(
+        self,
+        code: CodeType,
+        shape: Shape,
+        starts: list[int],
+        sizes: bytes,
+        prefixes: dict[int, int],
+        entries: list[ExceptionTableEntry],
+    ) -> None:
+        self.code = code
+        self.shape = shape
+        self.opcodes, self.args, _, self.targets, _ = shape
+        self.jumps = list(self.targets)
+        self.starts = starts  #: in code units, and the end
+        self.sizes = sizes  #: code units, prefixes and caches included
+        self.prefixes = prefixes  #: those with more EXTENDED_ARG than they need -> how many
+        self.entries = entries  #: of the exception table, as many as `shape.regions`
+        self.tables = Tables(code)
         self.touched: set[int] = set()  #: places whose instruction has its own opcode, operand or location now
+        self._locations: LocationSlices | None = None
+
+    @property
+    def locations(self) -> LocationSlices:
+        """The location table."""
+        if self._locations is None:
+            self._locations = LocationSlices(self.code.co_linetable, self.code.co_firstlineno)
+        return self._locations
 
     def operand(self, place: int) -> Any:
         """What the operand at `place` stands for; not for jumps."""

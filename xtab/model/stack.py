@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from xtab.format.code import code_of
 from xtab.model.body import Body
-from xtab.model.decode import read_shape
+from xtab.model.decode import read_source
 from xtab.model.depths import measure
 from xtab.model.shape import read_body
 
 if TYPE_CHECKING:
     from xtab.model.depths import Stack
+    from xtab.model.flow import Shape
 
 __all__ = ["stack_depths", "stack_size"]
 
@@ -56,6 +57,17 @@ def stack_size(body_or_code: Any) -> int:
 
 def _measure(body_or_code: Any) -> Stack:
     if isinstance(body_or_code, Body):
-        return measure(read_body(body_or_code).shape)
-    found = read_shape(code_of(body_or_code))
-    return measure(found.shape, [2 * start for start in found.starts])
+        return measure(_shape_only(body_or_code))
+    source = read_source(code_of(body_or_code))
+    return measure(source.shape, [2 * start for start in source.starts])
+
+
+def _shape_only(body: Body) -> Shape:
+    """The shape of a body, without the names and constants that reading it adds to its lists."""
+    lists = (body.consts, body.names, body.varnames)
+    sizes = [len(items) for items in lists]
+    try:
+        return read_body(body).shape
+    finally:
+        for items, size in zip(lists, sizes, strict=True):
+            del items[size:]

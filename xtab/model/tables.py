@@ -39,7 +39,7 @@ class Free(str):
 class Tables:
     """Constants, names and variables of a body, in the order of the code object; new ones are appended."""
 
-    __slots__ = ("_first_cell", "_first_free", "_index", "cellvars", "consts", "freevars", "names", "varnames")
+    __slots__ = ("_first_cell", "_first_free", "_index", "_variables", "cellvars", "consts", "freevars", "names", "varnames")
 
     def __init__(self, code: CodeType) -> None:
         self.consts: list[Any] = list(code.co_consts)
@@ -52,18 +52,25 @@ class Tables:
         self._first_free = self._first_cell + len(self.cellvars)
         if self.cellvars:
             self._first_free -= len(set(self.cellvars).intersection(self.varnames))
-        self._index: dict[str, dict[Any, int]] = {}
+        self._index: dict[str, tuple[int, dict[Any, int]]] = {}
+        self._variables: tuple[tuple[int, int, int], list[str]] | None = None
 
     def variables(self) -> list[str]:
         """Names of all fast locals by index: locals, the cells that are not locals too, free variables."""
-        local = set(self.varnames)
-        own = [Cell(name) for name in self.cellvars if name not in local]
-        return [*self.varnames, *own, *map(Free, self.freevars)]
+        sizes = len(self.varnames), len(self.cellvars), len(self.freevars)
+        if self._variables is None or self._variables[0] != sizes:
+            local = set(self.varnames)
+            own = [Cell(name) for name in self.cellvars if name not in local]
+            self._variables = sizes, [*self.varnames, *own, *map(Free, self.freevars)]
+        return self._variables[1]
 
     def grown(self) -> bool:
         """Whether variables were added since the code object was read, so that numbers of others have changed."""
         if len(self.varnames) == self._first_cell and not self.cellvars:
             return False
+        for name in self.varnames[self._first_cell :]:
+            if name in self.cellvars:
+                raise XtabError(f"expected a new name for a local variable, but found {name!r}, which is a cell of this body")
         return self.current_variable(self._first_free) != self._first_free
 
     def current_variable(self, number: int) -> int:
@@ -127,20 +134,25 @@ class Tables:
             return self._find("names", self.names, name, name) << CURRENT.flag_bits[opcode] | flags
         if kind == Kind.CELL or isinstance(name, (Cell, Free)):
             return self._cell(opcode, name)
+        if name not in self.varnames and (name in self.cellvars or name in self.freevars):
+            raise XtabError(
+                f"expected a local variable for {CURRENT.name[opcode]}, but found {name!r}, which inner or outer functions see; "
+                "use the instruction for cells"
+            )
         return self._find("varnames", self.varnames, str(name), name)
 
     def _find(self, which: str, items: list[Any], item: Any, key: Any) -> int:
         """Index of `item` in one of the lists, where it is appended if need be."""
-        index = self._index.get(which)
-        if index is None or len(index) > len(items):
-            keys = map(constant_key, items) if which == "consts" else items
-            index = self._index[which] = {}
-            for place, known in enumerate(keys):
+        length, index = self._index.get(which, (-1, {}))
+        if length != len(items):  # somebody else appended
+            index = {}
+            for place, known in enumerate(map(constant_key, items) if which == "consts" else items):
                 index.setdefault(known, place)
         found = index.get(key)
-        if found is None or found >= len(items):
+        if found is None:
             found = index[key] = len(items)
             items.append(item)
+        self._index[which] = len(items), index
         return found
 
     def _cell(self, opcode: int, name: str) -> int:
@@ -199,7 +211,7 @@ def constant_key(constant: Any) -> Any:
     kind = type(constant)
     if kind in (str, bytes, int, bool, type(None), type(...)):
         return kind, constant
-    if kind in (float, complex):
+    if kind in (float, complex) and constant == constant:  # noqa: PLR0124  # a nan is only equal to itself
         return kind, repr(constant)
     if kind is tuple:
         return kind, tuple(map(constant_key, constant))

@@ -153,6 +153,36 @@ EFFECTS: dict[str, Effect] = {
 }  # fmt: skip
 """The effect when the instruction doesn't jump. A RETURN_VALUE takes its value with it: the frame is left with one less."""
 
+PUSHES: dict[str, Effect] = {
+    **dict.fromkeys(
+        (
+            "NOP", "RESUME", "CACHE", "EXTENDED_ARG", "NOT_TAKEN", "RESERVED", "ENTER_EXECUTOR", "TRACE_RECORD", "POP_TOP", "SWAP",
+            "STORE_NAME", "DELETE_NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "STORE_FAST", "DELETE_FAST", "STORE_FAST_STORE_FAST",
+            "MAKE_CELL", "COPY_FREE_VARS", "STORE_DEREF", "DELETE_DEREF", "STORE_ATTR", "DELETE_ATTR", "STORE_SUBSCR",
+            "DELETE_SUBSCR", "STORE_SLICE", "LIST_APPEND", "LIST_EXTEND", "SET_ADD", "SET_UPDATE", "MAP_ADD", "DICT_UPDATE",
+            "DICT_MERGE", "PRECALL", "KW_NAMES", "RETURN_VALUE", "RETURN_CONST", "EXIT_INIT_CHECK", "INTERPRETER_EXIT",
+            "IMPORT_STAR", "SETUP_ANNOTATIONS", "PRINT_EXPR", "POP_EXCEPT", "RERAISE", "RAISE_VARARGS", "END_FOR", "POP_ITER",
+            "END_ASYNC_FOR", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "JUMP_IF_FALSE_OR_POP",
+            "JUMP_IF_TRUE_OR_POP", *(jump for jump in JUMPS_FORWARD | JUMPS_BACKWARD if jump.startswith("POP_JUMP")),
+        ),
+        0,
+    ),
+    **dict.fromkeys(
+        (
+            "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW_LOAD_FAST_BORROW", "LOAD_METHOD", "BEFORE_WITH", "BEFORE_ASYNC_WITH",
+            "LOAD_SPECIAL", "PUSH_EXC_INFO", "CHECK_EG_MATCH", "CLEANUP_THROW",
+        ),
+        2,
+    ),
+    "LOAD_GLOBAL": lambda arg: 1 + (arg & 1),
+    "LOAD_ATTR": lambda arg: 1 + (arg & 1),
+    "LOAD_SUPER_ATTR": lambda arg: 1 + (arg & 1),
+    "UNPACK_SEQUENCE": lambda arg: arg,
+    "UNPACK_EX": lambda arg: 1 + (arg & 0xFF) + (arg >> 8),
+}  # fmt: skip
+"""How many values an instruction puts on the stack, after those that it took; one where it isn't said. What it only looks at
+counts as neither."""
+
 JUMP_EFFECTS: dict[str, int] = {}
 """The effect on the way to the target, where it is not the same."""
 

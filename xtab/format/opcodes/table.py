@@ -58,9 +58,9 @@ class Opcodes:
             caches[self.number[name]] = count
         self.caches = tuple(caches)  #: code units of cache behind the opcode's own
         self.units = bytes(1 + count for count in caches)  #: code units of the instruction without prefixes
-        #: opcodes that compiled code may hold
-        not_compiled = self._by_number(shared.GENERATED_AT_RUN_TIME)
+        not_compiled = self._by_number(shared.GENERATED_AT_RUN_TIME | {"EXTENDED_ARG"})
         self.unknown = bytes(name is None for name in self.name)  #: 1 where there is no opcode
+        #: 1 for the opcodes that an instruction may have: prefixes and caches are no instructions
         self.legal = bytes(name is not None and op not in not_compiled for op, name in enumerate(self.name))
 
     def _lay_out_operands(self, facts: Any) -> None:
@@ -111,8 +111,11 @@ class Opcodes:
         self._effects: dict[int, int | Callable[[int], int]] = {
             op: facts.EFFECTS[name] for name, op in self.number.items()
         }
+        self._pushes: dict[int, int | Callable[[int], int]] = {
+            self.number[name]: pushes for name, pushes in facts.PUSHES.items() if name in self.number
+        }
         none = (0,) * 256
-        rows = [none] * 256
+        rows: list[tuple[int, ...]] = [none] * 256
         for op, effect in self._effects.items():
             rows[op] = (effect,) * 256 if isinstance(effect, int) else tuple(map(effect, range(256)))
         self.effect_rows = tuple(rows)  #: [opcode][operand below 256] -> change of the depth when it doesn't jump
@@ -122,11 +125,13 @@ class Opcodes:
         self.jump_effect: dict[int, int] = {self.number[name]: effect for name, effect in facts.JUMP_EFFECTS.items()}
 
     def comparison_flags(self, operand: object) -> int:
-        """The flags that the compiler gives the COMPARE_OP of an operator, such as ``"<"``; 0 if it is no operator."""
+        """The flags that the compiler gives the COMPARE_OP of an operator, such as ``"<"`` or its number; 0 if it is none."""
         words = self.words[self.compare_op]
-        if not self.flag_bits[self.compare_op] or operand not in words:
+        if not self.flag_bits[self.compare_op]:
             return 0
-        return shared.COMPARISON_MASKS[words.index(str(operand))]
+        if isinstance(operand, int) and 0 <= operand < len(words):
+            return shared.COMPARISON_MASKS[operand]
+        return shared.COMPARISON_MASKS[words.index(str(operand))] if operand in words else 0
 
     def effect(self, opcode: int, arg: int, *, jump: bool = False) -> int:
         """Change of the stack depth, in slots, when the instruction falls through, or (`jump`) goes to its target.
@@ -141,6 +146,11 @@ class Opcodes:
             raise ValueError(msg)
         effect = self._effects[opcode]
         return effect if isinstance(effect, int) else effect(arg)
+
+    def pops(self, opcode: int, arg: int) -> int:
+        """How many values the instruction takes off the stack before it may raise."""
+        pushes = self._pushes.get(opcode, 1)
+        return (pushes if isinstance(pushes, int) else pushes(arg)) - self.effect(opcode, arg)
 
 
 def _swapped(pairs: dict[str, str]) -> list[tuple[str, str]]:

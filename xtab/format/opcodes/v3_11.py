@@ -65,6 +65,7 @@ EFFECTS: dict[str, shared.Effect] = {
     "MAKE_FUNCTION": lambda arg: -(arg & 15).bit_count(),
     "BUILD_SLICE": lambda arg: -2 if arg == 3 else -1,
 }
+PUSHES: dict[str, shared.Effect] = {**shared.PUSHES, "LOAD_ATTR": 1}
 JUMP_EFFECTS = {"FOR_ITER": -1, "SEND": -1, "JUMP_IF_FALSE_OR_POP": 0, "JUMP_IF_TRUE_OR_POP": 0}
 
 STACK_EFFECT_DIFFERS = {

@@ -62,6 +62,7 @@ EFFECTS: dict[str, shared.Effect] = {
     "BUILD_SLICE": lambda arg: -2 if arg == 3 else -1,
     "END_FOR": -2,
 }
+PUSHES = shared.PUSHES
 JUMP_EFFECTS: dict[str, int] = {}
 
 STACK_EFFECT_DIFFERS = {

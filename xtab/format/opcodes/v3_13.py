@@ -64,6 +64,7 @@ EFFECTS: dict[str, shared.Effect] = {
     "CALL_FUNCTION_EX": lambda arg: -2 - (arg & 1),
     "BUILD_SLICE": lambda arg: -2 if arg == 3 else -1,
 }
+PUSHES = shared.PUSHES
 JUMP_EFFECTS: dict[str, int] = {}
 
 STACK_EFFECT_DIFFERS: dict[str, str] = {}

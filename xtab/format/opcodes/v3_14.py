@@ -62,6 +62,7 @@ MARKS = frozenset({"END_ASYNC_FOR"})
 ADJACENT = {**shared.ADJACENT, "END_FOR": frozenset({"POP_ITER"})}
 
 EFFECTS: dict[str, shared.Effect] = {**shared.EFFECTS}
+PUSHES = shared.PUSHES
 JUMP_EFFECTS: dict[str, int] = {}
 
 STACK_EFFECT_DIFFERS = {"RETURN_VALUE": "dis says 0, but the value leaves with the frame"}

@@ -76,6 +76,7 @@ EFFECTS: dict[str, shared.Effect] = {
     "POP_ITER": -2,
     "END_SEND": -2,
 }
+PUSHES: dict[str, shared.Effect] = {**shared.PUSHES, "GET_ITER": 2}
 JUMP_EFFECTS: dict[str, int] = {}
 
 STACK_EFFECT_DIFFERS = {"RETURN_VALUE": "dis says 0, but the value leaves with the frame"}
