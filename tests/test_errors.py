@@ -65,10 +65,11 @@ def test_messages_hold_the_attributes(error, attributes, words):
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 @pytest.mark.parametrize("error", [example[0] for example in EXAMPLES], ids=IDS)
 def test_errors_can_be_pickled(error, protocol):
-    """Class, message and attributes come back from a pickle."""
+    """Class, message and attributes come back from a pickle; all but an instruction, which hangs on its body."""
     copy = pickle.loads(pickle.dumps(error, protocol))
     assert type(copy) is type(error)
-    assert (str(copy), copy.args, vars(copy)) == (str(error), error.args, vars(error))
+    attributes = vars(error) | ({"instruction": None} if "instruction" in vars(error) else {})
+    assert (str(copy), copy.args, vars(copy)) == (str(error), error.args, attributes)
 
 
 def test_an_error_about_an_instruction_can_be_pickled():

@@ -1,7 +1,8 @@
 """Every error that xtab raises on purpose.
 
 Each carries its facts as attributes, and its message is built from them: what was expected, what was found, where,
-and what to do. Whatever else escapes from xtab (an ``IndexError``, an ``AssertionError``) is a fault of xtab: please report it.
+and what to do. Whatever else escapes from xtab (an ``IndexError``, an ``AssertionError``) is a fault of xtab: please
+report it.
 """
 
 from __future__ import annotations
@@ -42,12 +43,19 @@ class TableFormatError(XtabError):
     """The bytes of a table can't be read, or the entries given can't be written as one.
 
     You see it when ``co_exceptiontable`` or ``co_linetable`` was not made by CPython's compiler, was cut or edited,
-    or when entries handed to an assembler contradict each other. Look at byte `offset` (or at entry `entry`); for an exception
-    table, ``parse_exception_table(data, strict=False)`` reads as much as CPython itself would and lists every fault.
+    or when entries handed to an assembler contradict each other. Look at byte `offset` (or at entry `entry`); for an
+    exception table, ``parse_exception_table(data, strict=False)`` reads as much as CPython itself would and lists
+    every fault.
     """
 
     def __init__(
-        self, fault: str, detail: str, *, table: str = "exception table", entry: int | None = None, offset: int | None = None
+        self,
+        fault: str,
+        detail: str,
+        *,
+        table: str = "exception table",
+        entry: int | None = None,
+        offset: int | None = None,
     ) -> None:
         self.fault = fault  #: which rule is broken, in a few stable words, such as ``"truncated"`` or ``"overlap"``
         self.detail = detail  #: "expected X, but found Y", in words
@@ -71,7 +79,8 @@ class NestingError(XtabError):
         self.second = second  #: the range that begins inside the first and ends outside it
         super().__init__(
             f"expected ranges that are apart or lie one inside the other, but found [{first[0]},{first[1]}) and "
-            f"[{second[0]},{second[1]}), which overlap in part: {first!r} and {second!r}. Cut one at the border of the other"
+            f"[{second[0]},{second[1]}), which overlap in part: {first!r} and {second!r}. "
+            "Cut one at the border of the other"
         )
 
 
@@ -90,8 +99,8 @@ class DecodeError(XtabError):
 class AssembleError(XtabError):
     """A body can't become a code object as it stands.
 
-    You see it when an instruction stands twice, when a jump or a span leads to an instruction that is not in the body, or when
-    an operand doesn't fit its opcode. `index` is the place in ``body.instructions``.
+    You see it when an instruction stands twice, when a jump or a span leads to an instruction that is not in the
+    body, or when an operand doesn't fit its opcode. `index` is the place in ``body.instructions``.
     """
 
     def __init__(self, message: str, *, instruction: object = None, index: int | None = None) -> None:
@@ -107,8 +116,8 @@ class AssembleError(XtabError):
 class StackError(XtabError):
     """The stack depth is not the same on all ways to an instruction, or falls below zero.
 
-    You see it when an edit left a value too many or too few on the stack. `index` is the place where it shows; the cause
-    lies on one of the ways there, which the message names.
+    You see it when an edit left a value too many or too few on the stack. `index` is the place where it shows; the
+    cause lies on one of the ways there, which the message names.
     """
 
     def __init__(self, message: str, *, index: int, offset: int | None = None) -> None:

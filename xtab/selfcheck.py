@@ -36,9 +36,7 @@ def _numbers() -> Iterator[str]:
     if magic != CURRENT.magic:
         yield f"magic number: {CURRENT.magic} in xtab, {magic} here"
     real = {
-        name: number
-        for name, number in opcode.opmap.items()
-        if number < 256 and not name.startswith("INSTRUMENTED_")
+        name: number for name, number in opcode.opmap.items() if number < 256 and not name.startswith("INSTRUMENTED_")
     }
     for name in sorted(real.keys() | CURRENT.number.keys()):
         if real.get(name) != CURRENT.number.get(name):

@@ -1,1 +1,1 @@
-"""The virtual instruction model: instructions that point at each other, and spans that they carry, instead of offsets."""
+"""The virtual instruction model: instructions that point at each other and carry spans, instead of offsets."""

@@ -1,12 +1,13 @@
 """`assemble`: a `Body` becomes a code object.
 
-1. `shape.read_body` reads the instructions as numbers, and refuses what can't be written: an instruction that stands twice, a target
-   that is not in the body, an operand that doesn't fit.
+1. `shape.read_body` reads the instructions as numbers, and refuses what can't be written: an instruction that stands
+   twice, a target that is not in the body, an operand that doesn't fit.
 2. `layout.lay_out` chooses directions and sizes of jumps until nothing changes.
 3. Here, the parts are written: code, location table, exception table; the stack is measured.
 
-Nothing that was not edited changes: sizes never shrink by themselves, pieces of the location table go back as they came, recorded
-depths are kept, lists of names and constants only grow. Linear in the number of instructions. Follows Python/assemble.c.
+Nothing that was not edited changes: sizes never shrink by themselves, pieces of the location table go back as they
+came, recorded depths are kept, lists of names and constants only grow. Linear in the number of instructions. Follows
+Python/assemble.c.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from xtab.errors import AssembleError
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
 from xtab.format.opcodes import CURRENT
 from xtab.model.body import Layout
+from xtab.model.depths import measure_size
 from xtab.model.layout import lay_out
 from xtab.model.positions import location_table
 from xtab.model.shape import read_body
-from xtab.model.depths import measure_size
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -36,7 +37,8 @@ def assemble(body: Body) -> CodeType:
     """The code object of a body. The body stays as it is, and ``body.layout`` tells where its instructions came to lie.
 
     Args:
-        body: from :func:`xtab.decode`, edited or not. An unedited body gives the code object it came from, byte for byte.
+        body: from :func:`xtab.decode`, edited or not. An unedited body gives the code object it came from, byte for
+            byte.
 
     Raises:
         AssembleError: an instruction stands twice, a target or handler is not in the body, an operand doesn't fit.

@@ -19,7 +19,13 @@ __all__ = ["Body", "Layout"]
 
 
 class Layout:
-    """Where each instruction lies in ``co_code``: the map that was valid when the body was last decoded or assembled."""
+    """Where each instruction lies in ``co_code``: the map of when the body was last decoded or assembled.
+
+    >>> import xtab
+    >>> body = xtab.decode(lambda: None)
+    >>> body.layout.offset_of(body.instructions[0])
+    0
+    """
 
     __slots__ = ("_index", "_instructions", "_starts")
 
@@ -48,7 +54,10 @@ class Layout:
         return 2 * self._starts[self._place(instruction) + 1]
 
     def instruction_at(self, offset: int) -> Instruction:
-        """The instruction that the byte at `offset` belongs to, prefixes and caches included. XtabError if there is none."""
+        """The instruction that the byte at `offset` belongs to, prefixes and caches included.
+
+        Raises XtabError if there is none.
+        """
         if not 0 <= offset < 2 * self._starts[-1]:
             msg = f"expected an offset from 0 to {2 * self._starts[-1] - 1}, but found {offset}"
             raise XtabError(msg)
@@ -59,7 +68,10 @@ class Layout:
             self._index = {known: place for place, known in enumerate(self._instructions)}
         place = self._index.get(instruction)
         if place is None:
-            msg = f"expected an instruction that was in the body when it was decoded or assembled, but found {instruction!r}"
+            msg = (
+                "expected an instruction that was in the body when it was decoded or assembled, "
+                f"but found {instruction!r}"
+            )
             raise XtabError(msg)
         return place
 
@@ -67,7 +79,8 @@ class Layout:
 class Body:
     """A code object taken apart. Made by :func:`xtab.decode`, turned back by :func:`xtab.assemble`.
 
-    ``instructions`` is a plain list: insert, delete and reorder as you like. What instructions point at moves with them.
+    ``instructions`` is a plain list: insert, delete and reorder as you like. What instructions point at moves with
+    them.
 
     >>> import xtab
     >>> body = xtab.decode(lambda x: x + 1)
@@ -86,7 +99,9 @@ class Body:
         self.argcount: int = code.co_argcount  #: positional arguments, those that are only positional included
         self.posonlyargcount: int = code.co_posonlyargcount
         self.kwonlyargcount: int = code.co_kwonlyargcount
-        self.stacksize: int = code.co_stacksize  #: as recorded; assembly keeps it while code that can't be reached remains
+        self.stacksize: int = (
+            code.co_stacksize
+        )  #: as recorded; assembly keeps it while code that can't be reached remains
         self._code = code
         self._source = source
         self._original = instructions.copy()  # by place in the source
@@ -95,7 +110,10 @@ class Body:
 
     @property
     def consts(self) -> list[Any]:
-        """The constants, in the order of co_consts. Assembly appends what new instructions need; keep the order of the rest."""
+        """The constants, in the order of co_consts.
+
+        Assembly appends what new instructions need; keep the order of the rest.
+        """
         return self._source.tables.consts
 
     @property
@@ -115,14 +133,19 @@ class Body:
 
     @property
     def freevars(self) -> list[str]:
-        """Names of the variables of outer functions that this one sees; append only, and give the function a longer closure."""
+        """Names of the variables of outer functions that this one sees.
+
+        Append only, and give the function a longer closure.
+        """
         return self._source.tables.freevars
 
     def pieces_of(self, span: Span) -> list[tuple[Instruction, Instruction]]:
-        """The runs of instructions that a span protects, itself or through spans inside it: pairs of first and last."""
+        """The runs of instructions that a span protects, itself or by spans inside it: pairs of first and last."""
         inside = {None: False}
         pieces = []
-        for covered, run in groupby(self.instructions, lambda instruction: _within(instruction.exn_tab_entry, span, inside)):
+        for covered, run in groupby(
+            self.instructions, lambda instruction: _within(instruction.exn_tab_entry, span, inside)
+        ):
             if covered:
                 members = list(run)
                 pieces.append((members[0], members[-1]))

@@ -1,10 +1,10 @@
 """`decode`: a code object becomes a `Body`.
 
-1. `read_source` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the bytes that are not
-   zero at even places are the opcodes; prefixes are folded into the instruction behind them.
+1. `read_source` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the bytes that are
+   not zero at even places are the opcodes; prefixes are folded into the instruction behind them.
 2. Jumps and ranges of the exception table are turned from offsets into indices (`_targets`, `_region`).
-3. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest` finds it.
-   All else an instruction knows stays in the columns of the `Source` until it is asked for.
+3. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest`
+   finds it. All else an instruction knows stays in the columns of the `Source` until it is asked for.
 
 Steps 1 and 2 are all that `stack_depths` and `stack_size` need of a code object.
 """
@@ -84,7 +84,7 @@ def read_source(code: CodeType) -> Source:
     wide = CURRENT.extended_arg in opcodes
     if wide:
         opcodes, args, starts, prefixes = _fold_prefixes(opcodes, args, starts)
-        sizes = bytes(map(sub, starts[1:], starts))
+        sizes = bytes(map(sub, starts[1:], starts))  # at most 3 prefixes and 10 caches: they fit
     targets = _targets(opcodes, args, starts)
     entries: list[ExceptionTableEntry] = []
     regions: list[Region] = []
@@ -98,8 +98,8 @@ def read_source(code: CodeType) -> Source:
 def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
     """Every opcode is known, and the zeros are just its caches.
 
-    A code object gives its caches back as zeros, so no distance between two opcodes is too short: none is too long either if
-    the last opcode, and the end, are where they should be.
+    A code object gives its caches back as zeros, so no distance between two opcodes is too short: none is too long
+    either if the last opcode, and the end, are where they should be.
     """
     if (
         opcodes
@@ -141,7 +141,9 @@ def _fold_prefixes(
         count = place - first
         value |= args[place]
         if count > 3 or value >= 1 << 31:
-            detail = f"expected an operand below 2**31 in at most three EXTENDED_ARG, but found {count} that make {value}"
+            detail = (
+                f"expected an operand below 2**31 in at most three EXTENDED_ARG, but found {count} that make {value}"
+            )
             raise DecodeError(detail, offset=2 * starts[first])
         if value < 1 << 8 * count:
             surplus[place - folded - count] = count
@@ -176,7 +178,11 @@ def _regions(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Regi
     new = tuple.__new__
     for entry in entries:
         start, end, target, depth, lasti = entry
-        first, stop, handler = bisect_left(starts, start >> 1), bisect_left(starts, end >> 1), bisect_left(starts, target >> 1)
+        first, stop, handler = (
+            bisect_left(starts, start >> 1),
+            bisect_left(starts, end >> 1),
+            bisect_left(starts, target >> 1),
+        )
         if starts[first] + starts[stop] + starts[handler] != (start + end + target) >> 1:
             raise _split_instruction(len(regions), entry, starts)
         regions.append(new(Region, (first, stop, handler, depth, lasti)))
@@ -184,10 +190,11 @@ def _regions(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Regi
 
 
 def _split_instruction(number: int, entry: ExceptionTableEntry, starts: list[int]) -> DecodeError:
-    for what, offset in (("start", entry.start), ("end", entry.end), ("target", entry.target)):
-        if offset // 2 not in starts:
-            break
-    message = f"expected the {what} of exception table entry {number} at the border of an instruction, but found it inside"
+    offsets = {"start": entry.start, "end": entry.end, "target": entry.target}
+    what, offset = next(item for item in offsets.items() if item[1] // 2 not in starts)
+    message = (
+        f"expected the {what} of exception table entry {number} at the border of an instruction, but found it inside"
+    )
     return DecodeError(message, offset=offset)
 
 

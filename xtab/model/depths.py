@@ -1,15 +1,18 @@
 """Depth of the value stack before each instruction, and the size that the stack must have.
 
-1. Effects are added up along the code as if it ran straight on (`_heights`). The code is cut into segments at the instructions that
-   never fall through (returns, raises, unconditional jumps). From the place where a segment is entered to its end, the depth differs
-   from the height by a constant, the segment's *base*: so a segment costs a look-up, whatever its length.
-2. `_walk` enters segments: the first at depth 0; others through jumps, with the jump's own effect, and as handlers: with the
-   entry's depth, one more for lasti, one for the exception. A handler is entered once anything that it covers is reached.
+1. Effects are added up along the code as if it ran straight on (`_heights`). The code is cut into segments at the
+   instructions that never fall through (returns, raises, unconditional jumps). From the place where a segment is
+   entered to its end, the depth differs from the height by a constant, the segment's *base*: so a segment costs a
+   look-up, whatever its length.
+2. `_walk` enters segments: the first at depth 0; others through jumps, with the jump's own effect, and as handlers:
+   with the entry's depth, one more for lasti, one for the exception. A handler is entered once anything that it
+   covers is reached.
 3. A segment entered again with another base is an error, and so is a depth below zero.
 4. The size is the greatest depth in what was reached.
 
-Generators need no rule of their own: RETURN_GENERATOR leaves one value on the new frame's stack. Follows Python/flowgraph.c,
-calculate_stackdepth (3.11: Python/compile.c, stackdepth), except that handlers nobody can reach don't count.
+Generators need no rule of their own: RETURN_GENERATOR leaves one value on the new frame's stack. Follows
+Python/flowgraph.c, calculate_stackdepth (3.11: Python/compile.c, stackdepth), except that handlers nobody can reach
+don't count.
 """
 
 from __future__ import annotations
@@ -91,7 +94,7 @@ def _heights(shape: Shape) -> list[int]:
     return list(accumulate(effects, initial=0))
 
 
-def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:
+def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:  # noqa: C901, PLR0912  # calls would double the time
     """Enter whatever can be reached."""
     opcodes, _, _, targets, regions = shape
     size = len(opcodes)
@@ -122,8 +125,7 @@ def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:
         run = sorted(heights[index : stop + 1])
         if run[0] + base < 0:
             raise _underflow(_Walked(shape, offsets, heights, ends, 0, entered), index, base)
-        if run[-1] + base > greatest:
-            greatest = run[-1] + base
+        greatest = max(greatest, run[-1] + base)
         for jump in jumps[bisect_left(jumps, index) : bisect_left(jumps, stop)]:
             target = targets[jump]
             if jump_effect and opcodes[jump] in jump_effect:

@@ -1,7 +1,7 @@
 """`Instruction` and `Span`: what a body is made of.
 
-An instruction that `decode` made is just a place in its `Source` until somebody sets something of it; then, like one that was
-made by hand, it has `Fields` of its own.
+An instruction that `decode` made is just a place in its `Source` until somebody sets something of it; then, like one
+that was made by hand, it has `Fields` of its own.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Fields:
 class Span:
     """The virtual exception table entry that instructions carry: where to go when one of them raises.
 
-    All instructions of a span share the one object; the span's extent *is* the set of instructions that carry it, or a span
-    inside it. Compared by identity.
+    All instructions of a span share the one object; the span's extent *is* the set of instructions that carry it, or
+    a span inside it. Compared by identity.
 
     >>> import xtab
     >>> handler = xtab.Instruction("PUSH_EXC_INFO")
@@ -82,15 +82,15 @@ class Span:
 class Instruction:
     """One instruction: an opcode, an operand, the span that protects it, a location. Compared by identity.
 
-    Inline caches and EXTENDED_ARG don't exist here; `assemble` makes them. The operand is what the number in the bytecode
-    stands for: a name, a constant, a local variable's name, the `Instruction` that is jumped to, or a plain
+    Inline caches and EXTENDED_ARG don't exist here; `assemble` makes them. The operand is what the number in the
+    bytecode stands for: a name, a constant, a local variable's name, the `Instruction` that is jumped to, or a plain
     number for counts and the like.
 
     Args:
         op: name of the opcode, or its number.
         operand: what the opcode works on; leave it out where there is none. A jump may get its target later.
-        flags: the low bits that some operands carry beside the name: 1 for a LOAD_GLOBAL that pushes NULL as well, or for a
-            LOAD_ATTR that loads a method. None: 0, or what the comparison needs for COMPARE_OP.
+        flags: the low bits that some operands carry beside the name: 1 for a LOAD_GLOBAL that pushes NULL as well, or
+            for a LOAD_ATTR that loads a method. None: 0, or what the comparison needs for COMPARE_OP.
         location: where in the source it stands, or None.
         exn_tab_entry: the innermost span that protects it, or None.
 
@@ -183,7 +183,7 @@ class Instruction:
 
     @opname.setter
     def opname(self, op: str) -> None:
-        self.opcode = op  # type: ignore[assignment]  # the setter takes names too
+        self.opcode = op
 
     @property
     def operand(self) -> Any:
@@ -264,7 +264,7 @@ class Instruction:
         self._touch().location = _location(location)
 
     def __copy__(self) -> Instruction:
-        """A new instruction with the same opcode, operand, flags, location and span; a jump leads to the same target."""
+        """A new instruction with the same opcode, operand, flags, location, span and target."""
         new = Instruction.__new__(Instruction)
         new._source = None
         operand = self.operand if CURRENT.kind[self.opcode] != Kind.NONE else RAW
@@ -274,7 +274,9 @@ class Instruction:
 
     def __reduce__(self) -> str | tuple[Any, ...]:
         """Refused: an instruction hangs on its body, and code objects can't be pickled."""
-        raise TypeError("an Instruction can't be pickled or deep-copied: copy.copy makes a new one; decode makes a new body")
+        raise TypeError(
+            "an Instruction can't be pickled or deep-copied: copy.copy makes a new one; decode makes a new body"
+        )
 
     def __repr__(self) -> str:
         kind = CURRENT.kind[self.opcode]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.errors import AssembleError
 from xtab.format.opcodes import CURRENT
-from xtab.model.flow import Region, Shape
+from xtab.model.flow import Shape
 from xtab.model.instruction import Instruction
 from xtab.model.shape import BodyShape
 
@@ -74,7 +74,7 @@ def _settle(
     starts: list[int],
     prefixes: dict[int, int],
 ) -> list[int]:
-    """Give each jump its distance and the prefixes that it needs, in `args`, `sizes` and `prefixes`; returns the starts then."""
+    """Give each jump its distance and prefixes, in `args`, `sizes` and `prefixes`; returns the starts then."""
     kept = found.prefixes
     grow = changed = True
     while changed or (grow and prefixes):
@@ -118,7 +118,9 @@ def _directions(found: BodyShape) -> tuple[bytes, list[int]]:
             to_expand.append(index)
         else:
             way, other = ("back", "forward") if backward else ("forward", "back")
-            message = f"expected {CURRENT.name[opcode]} to lead {other}, but found its target at {target}, further {way}"
+            message = (
+                f"expected {CURRENT.name[opcode]} to lead {other}, but found its target at {target}, further {way}"
+            )
             raise AssembleError(message, instruction=found.instructions[index], index=index)
     return bytes(turned) if turned else opcodes, to_expand
 

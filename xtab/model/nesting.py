@@ -1,10 +1,10 @@
 """From the flat table to nested ranges and back: `nest` and `flatten`, inverse to each other.
 
-A flat table names for each range only the innermost handler. What lies around it is found like this: the region of an entry is
-all entries with the same handler, depth and lasti. The parent of a region is looked for from its handler: the entry that
-covers the handler's first instruction belongs to the parent if its depth is not greater than the region's; otherwise the search
-goes on from that entry's handler. In words: whoever gets the exception next, if it is raised again, and was there
-already when the region was entered.
+A flat table names for each range only the innermost handler. What lies around it is found like this: the region of an
+entry is all entries with the same handler, depth and lasti. The parent of a region is looked for from its handler:
+the entry that covers the handler's first instruction belongs to the parent if its depth is not greater than the
+region's; otherwise the search goes on from that entry's handler. In words: whoever gets the exception next, if it is
+raised again, and was there already when the region was entered.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ RegionKey = tuple[int, int, bool]
 def region_parents(entries: Sequence[ExceptionTableEntry]) -> dict[RegionKey, RegionKey | None]:
     """The region around each region of a flat table, or None for the outermost, in order of first appearance.
 
-    `entries` are sorted and don't overlap. In a table that no compiler made, handlers may cover each other in a circle: the
-    region that would close it has no parent.
+    `entries` are sorted and don't overlap. In a table that no compiler made, handlers may cover each other in a
+    circle: the region that would close it has no parent.
     """
     starts = [entry[0] for entry in entries]
     covering = [_covering(entry[2], entries, starts) for entry in entries]  # by number: who covers the handler
@@ -52,7 +52,7 @@ def _covering(offset: int, entries: Sequence[ExceptionTableEntry], starts: list[
 
 
 def _shallower(entries: Sequence[ExceptionTableEntry], covering: list[int | None]) -> list[int | None]:
-    """For each entry the next on the way outward (by `covering`) whose depth is less: the search skips what lies between."""
+    """For each entry the next one outward (by `covering`) whose depth is less: the search skips what lies between."""
     found: list[int | None] = [None] * len(entries)
     done = [False] * len(entries)
     for start in range(len(entries)):
@@ -99,11 +99,10 @@ def nest(entries: Iterable[ExceptionTableEntry]) -> list[ExceptionTableEntry]:
         TableFormatError: the entries are not sorted, overlap, or hold an empty range.
 
     >>> from xtab import ExceptionTableEntry as E, nest
-    >>> for entry in nest([E(4, 10, 50, 0, False), E(10, 16, 40, 1, True), E(16, 20, 50, 0, False), E(40, 44, 50, 0, False)]):
-    ...     print(entry)
-    ExceptionTableEntry(start=4, end=20, target=50, depth=0, lasti=False)
-    ExceptionTableEntry(start=10, end=16, target=40, depth=1, lasti=True)
-    ExceptionTableEntry(start=40, end=44, target=50, depth=0, lasti=False)
+    >>> for entry in nest([E(4, 10, 50, 0, False), E(10, 16, 40, 1, True), E(16, 20, 50, 0, False), E(40, 44, 50, 0,
+    False)]): ...     print(entry) ExceptionTableEntry(start=4, end=20, target=50, depth=0, lasti=False)
+    ExceptionTableEntry(start=10, end=16, target=40, depth=1, lasti=True) ExceptionTableEntry(start=40, end=44,
+    target=50, depth=0, lasti=False)
     """
     flat = [ExceptionTableEntry(*entry) for entry in entries]
     _check_flat(flat)
@@ -140,8 +139,8 @@ def flatten(ranges: Iterable[ExceptionTableEntry]) -> list[ExceptionTableEntry]:
     """The flat entries of a table, in canonical form, from nested ranges: at each offset the innermost range wins.
 
     Args:
-        ranges: in any order. Of equal ranges the later one is inner; of ranges that start together the longer one is outer.
-            Offsets are in bytes.
+        ranges: in any order. Of equal ranges the later one is inner; of ranges that start together the longer one is
+            outer. Offsets are in bytes.
 
     Raises:
         NestingError: two ranges overlap in part; it names both.
@@ -155,51 +154,49 @@ def flatten(ranges: Iterable[ExceptionTableEntry]) -> list[ExceptionTableEntry]:
     ExceptionTableEntry(start=16, end=20, target=50, depth=0, lasti=False)
     """
     nested = [ExceptionTableEntry(*entry) for entry in ranges]
-    for number, entry in enumerate(nested):
-        if entry.start >= entry.end:
-            detail = f"expected a range with start below end, but found [{entry.start},{entry.end})"
-            raise TableFormatError("empty range", detail, entry=number)
+    _check_filled(nested)
     nested.sort(key=lambda entry: (entry.start, -entry.end))
     flat: list[ExceptionTableEntry] = []
     around: list[ExceptionTableEntry] = []  # ranges open at `at`, outermost first
     at = 0
 
-    def emit(entry: ExceptionTableEntry, end: int) -> None:
-        """The range from `at` to `end` belongs to `entry`."""
-        if at < end:
+    def emit(end: int) -> None:
+        """The range from `at` to `end` belongs to the innermost range that is open."""
+        nonlocal at
+        if around and at < end:
+            entry = around[-1]
             last = flat[-1] if flat else None
             if last is not None and last.end == at and last[2:] == entry[2:]:
                 flat[-1] = last._replace(end=end)
             else:
                 flat.append(entry._replace(start=at, end=end))
+        at = max(at, end)
 
     for entry in nested:
         while around and around[-1].end <= entry.start:
-            done = around.pop()
-            emit(done, done.end)
-            at = max(at, done.end)
-        if around:
-            if entry.end > around[-1].end:
-                raise NestingError(around[-1], entry)
-            emit(around[-1], entry.start)
-        at = entry.start
+            emit(around[-1].end)
+            around.pop()
+        if around and entry.end > around[-1].end:
+            raise NestingError(around[-1], entry)
+        emit(entry.start)
         around.append(entry)
     while around:
-        done = around.pop()
-        emit(done, done.end)
-        at = max(at, done.end)
+        emit(around[-1].end)
+        around.pop()
     return flat
 
 
-def _check_flat(flat: list[ExceptionTableEntry]) -> None:
-    for number, entry in enumerate(flat):
+def _check_filled(entries: list[ExceptionTableEntry]) -> None:
+    for number, entry in enumerate(entries):
         if entry.start >= entry.end:
             detail = f"expected a range with start below end, but found [{entry.start},{entry.end})"
             raise TableFormatError("empty range", detail, entry=number)
+
+
+def _check_flat(flat: list[ExceptionTableEntry]) -> None:
+    _check_filled(flat)
     for number, (first, second) in enumerate(pairwise(flat)):
         if second.start < first.end:
             fault = "overlap" if second.start >= first.start else "unsorted"
             detail = f"expected a start of {first.end} or more, but found {second.start}"
             raise TableFormatError(fault, detail, entry=number + 1)
-
-

@@ -1,12 +1,13 @@
 """`location_table`: co_linetable for a body that was laid out.
 
-Stretches of instructions that are as they were take over the entries of the table that they were decoded from, as bytes; what is
-new, resized or cut in the middle is encoded. From 3.12 on neighbours with the same location share an entry; 3.11 writes one for
-each instruction.
+Stretches of instructions that are as they were take over the entries of the table that they were decoded from, as
+bytes; what is new, resized or cut in the middle is encoded. From 3.12 on neighbours with the same location share an
+entry; 3.11 writes one for each instruction.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from xtab.format.locations import encode_location
@@ -45,6 +46,8 @@ class _Writer:
 
     def __init__(self, slices: LocationSlices, first_line: int) -> None:
         self._slices = slices
+        self._covers = slices.covers
+        self._count = len(self._covers) - 1
         self._out: list[bytes] = []
         self._last: tuple[Location | None, int] | None = None  # location and units that wait to be written
         # the line so far: the one that entry `_follows` of the slices starts from, unless `_line` says otherwise
@@ -61,27 +64,26 @@ class _Writer:
 
     def stretch(self, begin: int, end: int) -> None:
         """Write the units [begin, end) of the old code with the entries that they had there."""
-        slices = self._slices
-        covers = slices.covers
-        entry = slices.entry_at(begin)
+        slices, covers = self._slices, self._covers
+        entry = bisect_right(covers, begin) - 1
         while begin < end:
-            if entry >= len(covers) - 1:  # a table that ends too early says nothing about the rest
+            if entry >= self._count:  # a table that ends too early says nothing about the rest
                 self.single(None, end - begin)
                 return
-            if begin != covers[entry] or covers[entry + 1] > end or not self._fits(entry):
+            if begin == covers[entry] and covers[entry + 1] <= end and self._fits(entry):
+                stop = self._count if end >= covers[-1] else bisect_right(covers, end) - 1
+                self._flush()
+                self._out.append(slices.bytes_of(entry, stop))
+                self._follows, self._line = stop, None
+                begin, entry = covers[stop], stop
+            else:
                 stop = min(covers[entry + 1], end)
                 self.single(slices.location(entry), stop - begin)
                 begin = stop
                 entry += 1
-                continue
-            stop = slices.entry_at(end)
-            self._flush()
-            self._out.append(slices.bytes_of(entry, stop))
-            self._follows, self._line = stop, None
-            begin, entry = covers[stop], stop
 
     def _fits(self, entry: int) -> bool:
-        """Whether an entry can be taken over as it is: its line delta is right, and nothing that waits is to be joined with it."""
+        """Whether an entry can be taken over as it is: its delta is right, and it is not to be joined with what waits."""
         slices, waiting = self._slices, None
         if self._last is not None:
             waiting = self._last[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from itertools import compress, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import AssembleError, XtabError
@@ -29,8 +30,8 @@ _FIRST_STEP = 8
 
 
 Part = tuple[int, int, int]
-"""(place, old, length): `length` instructions from `place` on that stood from `old` on, untouched since; or, with `old` -1, a
-single one that has another story."""
+"""(place, old, length): `length` instructions from `place` on that stood from `old` on, untouched since; or, with
+`old` -1, a single one that has another story."""
 
 
 class BodyShape(NamedTuple):
@@ -43,7 +44,7 @@ class BodyShape(NamedTuple):
 
 
 def read_body(body: Body) -> BodyShape:
-    """Read a body. Operands that are no numbers yet become such; new names and constants are appended to the body's lists.
+    """Read a body. Operands become numbers; new names and constants are appended to the body's lists.
 
     Raises:
         AssembleError: an instruction stands twice, is no Instruction, has a target or handler outside the body, or an
@@ -51,8 +52,8 @@ def read_body(body: Body) -> BodyShape:
     """
     instructions = body.instructions.copy()
     source = body._source
-    parts, single = _parts(instructions, body._original, source)
-    places = _Places(instructions, parts, single, body)
+    places = _parts(instructions, body)
+    parts, single = places.parts, [*places.single.values()]
     opcodes, args = _columns(instructions, parts, source)
     targets = _targets(instructions, parts, places, source)
     wide = source.shape.wide
@@ -73,23 +74,21 @@ def read_body(body: Body) -> BodyShape:
     return BodyShape(shape, instructions, parts, prefixes)
 
 
-def _parts(
-    instructions: list[Instruction], original: list[Instruction], source: Source
-) -> tuple[list[Part], list[int]]:
-    """Stretches that stand as they did, each as long as can be, and single instructions, in order; places of the latter."""
-    parts: list[Part] = []
-    single: list[int] = []
+def _parts(instructions: list[Instruction], body: Body) -> _Places:
+    """Stretches that stand as they did, each as long as can be, and single instructions."""
+    original, source = body._original, body._source
+    places = _Places(instructions, body)
+    parts, single, olds = places.parts, places.single, places.olds
     touched = sorted(source.touched)
-    place, size = 0, len(instructions)
+    place, size, count = 0, len(instructions), len(original)
     while place < size:
         instruction = instructions[place]
         try:
             old, own = instruction._at, instruction._source is source
         except AttributeError:
-            message = f"expected an Instruction, but found {instruction!r}"
-            raise AssembleError(message, instruction=instruction, index=place) from None
+            raise _no_instruction(instruction, place) from None
         if own and isinstance(old, int):
-            stop = len(original)
+            stop = count
             if touched and (after := bisect_left(touched, old)) < len(touched):
                 stop = touched[after]
             limit = min(size - place, stop - old)
@@ -97,15 +96,22 @@ def _parts(
             if limit > 1 and instructions[place + 1] is original[old + 1]:
                 length = _same(instructions, place, original, old, limit)
             parts.append((place, old, length))
+            olds.append(old)
             place += length
         else:
             if not isinstance(instruction, Instruction):  # the class itself has these attributes too
-                message = f"expected an Instruction, but found {instruction!r}"
-                raise AssembleError(message, instruction=instruction, index=place)
+                raise _no_instruction(instruction, place)
+            if instruction in single:
+                raise places.twice(place)
             parts.append((place, -1, 1))
-            single.append(place)
+            single[instruction] = place
             place += 1
-    return parts, single
+    places.sort()
+    return places
+
+
+def _no_instruction(found: Any, place: int) -> AssembleError:
+    return AssembleError(f"expected an Instruction, but found {found!r}", instruction=found, index=place)
 
 
 def _same(now: list[Instruction], place: int, before: list[Instruction], old: int, limit: int) -> int:
@@ -128,36 +134,42 @@ def _same(now: list[Instruction], place: int, before: list[Instruction], old: in
 class _Places:
     """Where each instruction stands; the guard against one that stands twice."""
 
-    def __init__(
-        self, instructions: list[Instruction], parts: list[Part], single: list[int], body: Body
-    ) -> None:
+    __slots__ = ("_instructions", "_original", "_source", "_stretches", "olds", "parts", "single")
+
+    def __init__(self, instructions: list[Instruction], body: Body) -> None:
         self._instructions = instructions
         self._source = body._source
         self._original = body._original
-        self._single = {instructions[place]: place for place in single}
-        if len(self._single) != len(single):
-            raise self._twice(next(place for place in single if self._single[instructions[place]] != place))
-        stretches = [(old, place, length) for place, old, length in parts if old >= 0]
-        stretches.sort()
-        self._stretches = stretches
-        self._olds = [stretch[0] for stretch in stretches]
-        end = 0
-        for old, place, length in stretches:
-            if old < end:
-                raise self._twice(place)
-            end = old + length
+        self.parts: list[Part] = []
+        self.olds: list[int] = []  # of the stretches
+        self.single: dict[Instruction, int] = {}
+        self._stretches: list[Part] = []
 
-    def _twice(self, place: int) -> AssembleError:
+    def sort(self) -> None:
+        """Put the stretches in the order in which they were decoded; none may begin where another has not ended."""
+        stretches = [part for part in self.parts if part[1] >= 0] if self.single else self.parts
+        if len(stretches) > 1:
+            stretches = sorted(stretches, key=itemgetter(1))
+            self.olds.sort()
+            end = 0
+            for place, old, length in stretches:
+                if old < end:
+                    raise self.twice(place)
+                end = old + length
+        self._stretches = stretches
+
+    def twice(self, place: int) -> AssembleError:
+        """The error for the instruction at `place`, which stands elsewhere too."""
         instruction = self._instructions[place]
         first, second, *_ = [at for at, other in enumerate(self._instructions) if other is instruction]
         message = f"expected each instruction once, but found {instruction!r} again, first at {first}; make a new one"
         return AssembleError(message, instruction=instruction, index=second)
 
     def of_old(self, old: int) -> int | None:
-        """The place of the instruction that was decoded at `old`, as long as it is untouched; None if it isn't there."""
-        number = bisect_right(self._olds, old) - 1
+        """The place of the instruction decoded at `old`, as long as it is untouched; None if it isn't there."""
+        number = bisect_right(self.olds, old) - 1
         if number >= 0:
-            first, place, length = self._stretches[number]
+            place, first, length = self._stretches[number]
             if old < first + length:
                 return place + old - first
         return None
@@ -165,7 +177,7 @@ class _Places:
     def of_decoded(self, old: int) -> int | None:
         """The place of the instruction that was decoded at `old`, touched or not."""
         place = self.of_old(old)
-        return self._single.get(self._original[old]) if place is None else place
+        return self.single.get(self._original[old]) if place is None else place
 
     def find(self, instruction: Any) -> int | None:
         """The place of an instruction, or None if it isn't there."""
@@ -173,7 +185,7 @@ class _Places:
             return None
         at = instruction._at
         if isinstance(at, Fields) or instruction._source is not self._source:
-            return self._single.get(instruction)
+            return self.single.get(instruction)
         return self.of_old(at)
 
 
@@ -192,9 +204,7 @@ def _columns(instructions: list[Instruction], parts: list[Part], source: Source)
     return opcodes, args
 
 
-def _targets(
-    instructions: list[Instruction], parts: list[Part], places: _Places, source: Source
-) -> dict[int, int]:
+def _targets(instructions: list[Instruction], parts: list[Part], places: _Places, source: Source) -> dict[int, int]:
     """Index of each jump -> index of its target, in order."""
     targets: dict[int, int] = {}
     jumps, old_targets = source.jumps, source.targets
@@ -244,7 +254,7 @@ def _number_operands(
                 args[place] = arg
         if not given:
             break
-    return any([args[place] > 0xFF for place in given])
+    return any(args[place] > 0xFF for place in given)
 
 
 def _renumber(
@@ -305,10 +315,10 @@ def _regions(instructions: list[Instruction], places: _Places) -> list[Region]:
 
 
 def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
-    """The regions, with the depth of new spans computed: what is left on the stack by whatever they protect when it raises.
+    """The regions, with the depth of new spans computed: what whatever they protect leaves on the stack when it raises.
 
-    An instruction has taken its operands off by then. Handlers inside new spans may hang on one another, so this goes on until
-    all depths are known.
+    An instruction has taken its operands off by then. Handlers inside new spans may hang on one another, so this goes
+    on until all depths are known.
     """
     regions = shape.regions
     spans = [instructions[region.first].exn_tab_entry for region in regions]

@@ -1,7 +1,7 @@
 """`Source`: the columns that the instructions of one code object were decoded into.
 
-An instruction that nobody has touched is just a place in its source; so decoding costs little, and `assemble` can take whole
-stretches of untouched instructions over by slicing the columns.
+An instruction that nobody has touched is just a place in its source; so decoding costs little, and `assemble` can
+take whole stretches of untouched instructions over by slicing the columns.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Source:
     """What the bytes of one code object say of its instructions, by place; never changed, but for `touched`."""
 
     __slots__ = (
-        "_locations", "args", "code", "entries", "jumps", "opcodes", "prefixes", "shape", "sizes", "starts", "tables", "targets",
-        "touched",
+        "_locations", "args", "code", "entries", "jumps", "opcodes", "prefixes", "shape", "sizes", "starts", "tables",
+        "targets", "touched",
     )  # fmt: skip
 
     def __init__(

@@ -19,7 +19,11 @@ __all__ = ["Cell", "Free", "Tables"]
 
 
 class Cell(str):
-    """Name of a cell variable, told apart from a free variable or a plain local of the same name."""
+    """Name of a cell variable, told apart from a free variable or a plain local of the same name.
+
+    >>> Cell("x")
+    Cell('x')
+    """
 
     __slots__ = ()
 
@@ -28,7 +32,11 @@ class Cell(str):
 
 
 class Free(str):
-    """Name of a free variable, told apart from a cell or a plain local of the same name."""
+    """Name of a free variable, told apart from a cell or a plain local of the same name.
+
+    >>> Free("x")
+    Free('x')
+    """
 
     __slots__ = ()
 
@@ -39,7 +47,17 @@ class Free(str):
 class Tables:
     """Constants, names and variables of a body, in the order of the code object; new ones are appended."""
 
-    __slots__ = ("_first_cell", "_first_free", "_index", "_variables", "cellvars", "consts", "freevars", "names", "varnames")
+    __slots__ = (
+        "_first_cell",
+        "_first_free",
+        "_index",
+        "_variables",
+        "cellvars",
+        "consts",
+        "freevars",
+        "names",
+        "varnames",
+    )
 
     def __init__(self, code: CodeType) -> None:
         self.consts: list[Any] = list(code.co_consts)
@@ -70,7 +88,9 @@ class Tables:
             return False
         for name in self.varnames[self._first_cell :]:
             if name in self.cellvars:
-                raise XtabError(f"expected a new name for a local variable, but found {name!r}, which is a cell of this body")
+                raise XtabError(
+                    f"expected a new name for a local variable, but found {name!r}, which is a cell of this body"
+                )
         return self.current_variable(self._first_free) != self._first_free
 
     def current_variable(self, number: int) -> int:
@@ -81,7 +101,7 @@ class Tables:
             number += len(self.varnames) - self._first_cell
         return number
 
-    def operand(self, opcode: int, arg: int) -> Any:
+    def operand(self, opcode: int, arg: int) -> Any:  # noqa: PLR0911  # one a kind
         """What operand `arg` of `opcode` stands for."""
         kind = CURRENT.kind[opcode]
         if kind == Kind.NONE:
@@ -115,16 +135,17 @@ class Tables:
             return high << 4 | low
         return self.current_variable(arg)
 
-    def number(self, opcode: int, operand: Any, flags: int) -> int:
-        """The number for an operand given as what it stands for: the inverse of `operand`. New names and constants are added.
+    def number(self, opcode: int, operand: Any, flags: int) -> int:  # noqa: PLR0911  # one a kind
+        """The number for an operand given as what it stands for: the inverse of `operand`.
 
-        Raises XtabError with the words to put behind "instruction n:".
+        New names and constants are added. Raises XtabError with the words to put behind "instruction n:".
         """
         kind = CURRENT.kind[opcode]
         if kind == Kind.CONST:
             return self._find("consts", self.consts, operand, constant_key(operand))
         if kind == Kind.RAW:
-            return _checked(operand, int, "a number", opcode)
+            number: int = _checked(operand, int, "a number", opcode)
+            return number
         if kind == Kind.WORD:
             return self._word(opcode, operand) << CURRENT.flag_bits[opcode] | flags
         if kind == Kind.LOCAL_PAIR:
@@ -136,8 +157,8 @@ class Tables:
             return self._cell(opcode, name)
         if name not in self.varnames and (name in self.cellvars or name in self.freevars):
             raise XtabError(
-                f"expected a local variable for {CURRENT.name[opcode]}, but found {name!r}, which inner or outer functions see; "
-                "use the instruction for cells"
+                f"expected a local variable for {CURRENT.name[opcode]}, but found {name!r}, which other functions "
+                "see; use the instruction for cells"
             )
         return self._find("varnames", self.varnames, str(name), name)
 

@@ -180,8 +180,8 @@ PUSHES: dict[str, Effect] = {
     "UNPACK_SEQUENCE": lambda arg: arg,
     "UNPACK_EX": lambda arg: 1 + (arg & 0xFF) + (arg >> 8),
 }  # fmt: skip
-"""How many values an instruction puts on the stack, after those that it took; one where it isn't said. What it only looks at
-counts as neither."""
+"""How many values an instruction puts on the stack, after those that it took; one where it isn't said. What it only
+looks at counts as neither."""
 
 JUMP_EFFECTS: dict[str, int] = {}
 """The effect on the way to the target, where it is not the same."""

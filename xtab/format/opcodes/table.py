@@ -83,7 +83,9 @@ class Opcodes:
         self.first_with_operand: int = facts.FIRST_WITH_OPERAND
         self.compare_op: int = self.number["COMPARE_OP"]
         #: opcodes whose operand may be a cell or a free variable
-        self.takes_cells = frozenset(self._by_number(shared.CELL | shared.LOCAL if facts.CELLS_AS_LOCALS else shared.CELL))
+        self.takes_cells = frozenset(
+            self._by_number(shared.CELL | shared.LOCAL if facts.CELLS_AS_LOCALS else shared.CELL)
+        )
         flag_bits = [0] * 256
         for name, bits in facts.FLAG_BITS.items():
             flag_bits[self.number[name]] = bits
@@ -136,8 +138,8 @@ class Opcodes:
     def effect(self, opcode: int, arg: int, *, jump: bool = False) -> int:
         """Change of the stack depth, in slots, when the instruction falls through, or (`jump`) goes to its target.
 
-        FOR_ITER and SEND of 3.12 and later skip what stands at their target; the depth there is counted as if they didn't,
-        as the compiler does (Python/flowgraph.c, calculate_stackdepth).
+        FOR_ITER and SEND of 3.12 and later skip what stands at their target; the depth there is counted as if they
+        didn't, as the compiler does (Python/flowgraph.c, calculate_stackdepth).
         """
         if jump and opcode in self.jump_effect:
             return self.jump_effect[opcode]

@@ -54,7 +54,18 @@ OPERANDS = {
     "CALL_INTRINSIC_2": shared.INTRINSICS_2,
     "LOAD_SPECIAL": shared.SPECIAL_METHODS,
     "LOAD_COMMON_CONSTANT": (
-        "AssertionError", "NotImplementedError", "tuple", "all", "any", "list", "set", "None", "''", "True", "False", "-1",
+        "AssertionError",
+        "NotImplementedError",
+        "tuple",
+        "all",
+        "any",
+        "list",
+        "set",
+        "None",
+        "''",
+        "True",
+        "False",
+        "-1",
     ),
 }
 """What the numbers stand for."""
