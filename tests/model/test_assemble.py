@@ -522,7 +522,7 @@ def test_positions_are_those_of_the_instructions(data):
         each.exn_tab_entry.target for each in instructions if each.exn_tab_entry
     }
     for _ in range(data.draw(st.integers(0, 12))):
-        place = data.draw(st.integers(first, len(instructions) - 1))
+        place = data.draw(st.integers(min(first, len(instructions) - 1), len(instructions) - 1))
         what = data.draw(st.sampled_from(["insert", "beside", "large", "delete", "set", "same", "move", "append"]))
         location = data.draw(st.sampled_from(LOCATIONS))
         if what == "insert":

@@ -99,10 +99,12 @@ def nest(entries: Iterable[ExceptionTableEntry]) -> list[ExceptionTableEntry]:
         TableFormatError: the entries are not sorted, overlap, or hold an empty range.
 
     >>> from xtab import ExceptionTableEntry as E, nest
-    >>> for entry in nest([E(4, 10, 50, 0, False), E(10, 16, 40, 1, True), E(16, 20, 50, 0, False), E(40, 44, 50, 0,
-    False)]): ...     print(entry) ExceptionTableEntry(start=4, end=20, target=50, depth=0, lasti=False)
-    ExceptionTableEntry(start=10, end=16, target=40, depth=1, lasti=True) ExceptionTableEntry(start=40, end=44,
-    target=50, depth=0, lasti=False)
+    >>> table = [E(4, 10, 50, 0, False), E(10, 16, 40, 1, True), E(16, 20, 50, 0, False), E(40, 44, 50, 0, False)]
+    >>> for entry in nest(table):
+    ...     print(entry)
+    ExceptionTableEntry(start=4, end=20, target=50, depth=0, lasti=False)
+    ExceptionTableEntry(start=10, end=16, target=40, depth=1, lasti=True)
+    ExceptionTableEntry(start=40, end=44, target=50, depth=0, lasti=False)
     """
     flat = [ExceptionTableEntry(*entry) for entry in entries]
     _check_flat(flat)

@@ -83,7 +83,7 @@ class _Writer:
                 entry += 1
 
     def _fits(self, entry: int) -> bool:
-        """Whether an entry can be taken over as it is: its delta is right, and it is not to be joined with what waits."""
+        """Whether an entry can be taken over as it is: its delta is right, and it isn't to join what waits."""
         slices, waiting = self._slices, None
         if self._last is not None:
             waiting = self._last[0]

@@ -1,0 +1,228 @@
+"""Faults that xtab itself had, each as small as it gets. Plain functions for tests.
+
+`FAULTS` maps a name to a function of no arguments that gives what was found and what is right. A wrong depth may crash the
+interpreter and a circle may never end, so each is to be run in a process of its own.
+"""
+
+import math
+import types
+
+import xtab
+from xtab import Instruction, Span
+
+FAULTS = {}
+
+
+def fault(name):
+    return lambda function: FAULTS.setdefault(name, function)
+
+
+def behind_prologue(body):
+    return next(place for place, each in enumerate(body.instructions) if each.opname == "RESUME") + 1
+
+
+def function_of(body, **names):
+    return types.FunctionType(xtab.assemble(body), {"__builtins__": __builtins__, **names})
+
+
+def returning(value):
+    """The instructions of a handler that returns a constant."""
+    return [
+        Instruction("PUSH_EXC_INFO"),
+        Instruction("POP_TOP"),
+        Instruction("POP_EXCEPT"),
+        Instruction("LOAD_CONST", value),
+        Instruction("RETURN_VALUE"),
+    ]
+
+
+def error_of(function, *arguments):
+    """Type and text of the error, or what was returned."""
+    try:
+        return "returned", function(*arguments)
+    except Exception as error:
+        return type(error).__name__, str(error)
+
+
+# The name was appended to the locals, where the cell of that name shadowed it: the cell was overwritten with the value.
+@fault("a local with the name of a cell")
+def _():
+    def f():
+        x = 1
+        return lambda: x
+
+    body = xtab.decode(f)
+    place = behind_prologue(body)
+    body.instructions[place:place] = [Instruction("LOAD_CONST", 99), Instruction("STORE_FAST", "x")]
+    kind, text = error_of(xtab.assemble, body)
+    return (kind, "STORE_FAST, but found 'x'" in text), ("AssembleError", True)
+
+
+# It was written as a location with the line None, and the lines of all that follows were counted from there.
+@fault("a location of four Nones")
+def _():
+    namespace = {}
+    exec(compile("def f(a):\n    a.b\n\n\n    a.c\n\n    return a.d\n", "example", "exec"), namespace)
+    body = xtab.decode(namespace["f"])
+    place = behind_prologue(body)
+    right = [each.location for each in body.instructions]
+    body.instructions.insert(place, Instruction("NOP", location=(None, None, None, None)))
+    found = [each.location for each in xtab.decode(xtab.assemble(body)).instructions]
+    return found, [*right[:place], None, *right[place:]]
+
+
+# Only the bits that name the operator were set, not those that the specialised forms go by: `<` stayed true for small numbers.
+@fault("the operator of a comparison")
+def _():
+    body = xtab.decode(lambda a, b: a < b)
+    next(each for each in body.instructions if each.opname == "COMPARE_OP").operand = ">"
+    function = function_of(body)
+    return [function(1, 2) for _ in range(100)] + [function(2, 1)], [False] * 100 + [True]
+
+
+# The depth of the new span was that before its first instruction, which then takes values away that lie deeper.
+@fault("a new span in an expression")
+def _():
+    body = xtab.decode(lambda a, g: a + g(3))
+    names = [each.opname for each in body.instructions]
+    call = names.index("CALL")
+    first = call - ("PRECALL" in names)
+    add = next(each for each in body.instructions if each.opname == "BINARY_OP")
+    handler = [*returning(100)[:-1], Instruction("JUMP_FORWARD", add)]
+    span = Span(handler[0])
+    for each in body.instructions[first : call + 1]:
+        each.exn_tab_entry = span
+    body.instructions += handler
+    function = function_of(body)
+    return [function(1, int), function(1, None)], [4, 101]
+
+
+# Names that measuring the stack had added were taken off the list again, but not out of the index: whatever was appended next
+# got to be meant.
+@fault("a stale name index")
+def _():
+    body = xtab.decode(lambda p: p)
+    place = behind_prologue(body)
+    body.instructions[place:place] = [
+        Instruction("LOAD_GLOBAL", "wanted"),
+        Instruction("POP_TOP"),
+        Instruction("LOAD_CONST", "wanted"),
+        Instruction("STORE_FAST", "wanted"),
+    ]
+    xtab.stack_depths(body)
+    for items in (body.names, body.varnames, body.consts):
+        items.append("other")
+    found = [each.operand for each in xtab.decode(xtab.assemble(body)).instructions[place : place + 4]]
+    return found, ["wanted", None, "wanted", "wanted"]
+
+
+# A name that had been appended to a list by hand between two assemblies was appended once more.
+@fault("a name appended by hand")
+def _():
+    body = xtab.decode(lambda p: p)
+    place = behind_prologue(body)
+    body.instructions[place:place] = [Instruction("LOAD_GLOBAL", "x"), Instruction("POP_TOP")]
+    xtab.assemble(body)
+    body.names.append("y")
+    body.instructions[place:place] = [Instruction("LOAD_GLOBAL", "y"), Instruction("POP_TOP")]
+    return xtab.assemble(body).co_names, ("x", "y")
+
+
+# A nan was looked up by its repr, which has no sign.
+@fault("nan and -nan")
+def _():
+    nan = float("nan")
+    body = xtab.decode(lambda: None)
+    body.instructions[behind_prologue(body) :] = [
+        Instruction("LOAD_CONST", nan),
+        Instruction("LOAD_CONST", -nan),
+        Instruction("BUILD_TUPLE", 2),
+        Instruction("RETURN_VALUE"),
+    ]
+    first, second = function_of(body)()
+    return math.copysign(1, first) * math.copysign(1, second), -1.0
+
+
+# New spans, each around the handler of the one before: only the first could be measured, the others were taken for code that
+# nobody reaches.
+@fault("handlers in a row")
+def _():
+    body = xtab.decode(lambda x: x())
+    place = behind_prologue(body)
+    handlers = [
+        [Instruction("PUSH_EXC_INFO"), Instruction("LOAD_GLOBAL", f"missing{n}"), Instruction("RAISE_VARARGS", 1)]
+        for n in range(5)
+    ]
+    handlers.append(returning("caught"))
+    spans = [Span(handler[0]) for handler in handlers]
+    for span, protected in zip(spans, [body.instructions[place:], *handlers[:-1]], strict=True):
+        for each in protected:
+            each.exn_tab_entry = span
+    for handler in handlers:
+        body.instructions += handler
+    code = xtab.assemble(body)
+    depths = [entry.depth for entry in xtab.parse_exception_table(code)]
+    return [depths, types.FunctionType(code, {})(None)], [[0, 0, 1, 2, 3, 4], "caught"]
+
+
+# The span's depth was measured where the code runs straight on, before anyone knew that it also protects a handler, on
+# less of a stack.
+@fault("a new span around a call and a shallower handler")
+def _():
+    body = xtab.decode(lambda a, g: a + g(3))
+    place = behind_prologue(body)
+    names = [each.opname for each in body.instructions]
+    last = returning("caught")
+    first = [*returning(0)[:3], Instruction("LOAD_GLOBAL", "missing"), Instruction("RETURN_VALUE")]
+    outer, inner = Span(last[0]), Span(first[0])
+    before = [Instruction("LOAD_GLOBAL", "missing"), Instruction("POP_TOP")]
+    for each in before:
+        each.exn_tab_entry = inner
+    for each in (body.instructions[names.index("CALL")], *first):
+        each.exn_tab_entry = outer
+    body.instructions[place:place] = before
+    body.instructions += first + last
+    code = xtab.assemble(body)
+    return {entry.depth for entry in xtab.parse_exception_table(code)}, {0}
+
+
+# Looking for the spans around a new one went on for ever.
+@fault("spans in a circle")
+def _():
+    body = xtab.decode(lambda p: p)
+    span = Span(body.instructions[-1])
+    span.outer = span
+    body.instructions[behind_prologue(body)].exn_tab_entry = span
+    return error_of(xtab.assemble, body)[0] in ("returned", "AssembleError", "StackError"), True
+
+
+# The depth was below zero where a handler is entered, not behind an instruction: looking for the instruction ran off the end.
+@fault("a depth below zero")
+def _():
+    body = xtab.decode(lambda p: p)
+    handler = [Instruction("LOAD_CONST", 1), Instruction("LOAD_CONST", 1), Instruction("RETURN_VALUE")]
+    body.instructions[behind_prologue(body)].exn_tab_entry = Span(handler[0], depth=-2)
+    body.instructions += handler
+    return error_of(xtab.assemble, body)[0] in ("AssembleError", "StackError"), True
+
+
+# What is no span, or a depth that is no number, surfaced as AttributeError and TypeError.
+@fault("what is no span")
+def _():
+    found = []
+    for wrong in (3, "span", Span(Instruction("NOP"), depth="1")):
+        body = xtab.decode(lambda p: p)
+        if isinstance(wrong, Span):
+            wrong.target = body.instructions[-1]
+        body.instructions[behind_prologue(body)].exn_tab_entry = wrong
+        found.append(error_of(xtab.assemble, body)[0])
+    return found, ["AssembleError"] * 3
+
+
+# The text was made by recursion.
+@fault("the repr of spans nested deeply")
+def _():
+    span = None
+    for _ in range(5000):
+        span = Span(Instruction("NOP"), 0, outer=span)
+    return error_of(repr, span)[0], "returned"

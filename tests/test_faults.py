@@ -1,0 +1,42 @@
+"""What xtab itself once did wrong is right. The cases are in `cases/faults.py`; this file is also the program that runs one."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CASES = Path(__file__).parent / "cases" / "faults.py"
+FAULTS = runpy.run_path(str(CASES))["FAULTS"]
+#: those that are not mended yet: each comes off the list with the change that mends it
+OPEN = {
+    "a stale name index",
+    "a new span around a call and a shallower handler",
+    "spans in a circle",
+    "a depth below zero",
+    "what is no span",
+    "the repr of spans nested deeply",
+}
+
+
+def run(name):
+    command = [sys.executable, "-X", "faulthandler", __file__, name]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 0, f"exit {done.returncode}\n{done.stderr[-4000:]}"
+    found, right = done.stdout.splitlines()
+    assert found == right
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.xfail(reason="not mended yet")] * (name in OPEN)) for name in FAULTS],
+)
+def test_what_was_wrong_is_right(name):
+    run(name)
+
+
+if __name__ == "__main__":
+    sys.stdout.write("".join(f"{value!r}\n" for value in FAULTS[sys.argv[1]]()))
