@@ -75,7 +75,7 @@ class Span:
         self.outer = outer
 
     def __repr__(self) -> str:
-        inside = "" if self.outer is None else f", outer={self.outer!r}"
+        inside = "" if self.outer is None else f", outer=<{self.outer.target.opname}>"
         return f"Span({self.target.opname}, depth={self.depth}, lasti={self.lasti}{inside})"
 
 

@@ -16,11 +16,10 @@ from xtab.errors import AssembleError, XtabError
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.model.depths import measure
 from xtab.model.flow import Region, Shape
-from xtab.model.instruction import RAW, Fields, Instruction
+from xtab.model.instruction import RAW, Fields, Instruction, Span
 
 if TYPE_CHECKING:
     from xtab.model.body import Body
-    from xtab.model.instruction import Span
     from xtab.model.source import Source
 
 __all__ = ["BodyShape", "Part", "read_body"]
@@ -303,6 +302,9 @@ def _regions(instructions: list[Instruction], places: _Places) -> list[Region]:
         place += len(list(run))
         if span is None:
             continue
+        if not _is_span(span):
+            message = f"expected a Span whose depth is None or a number from 0, but found {span!r}"
+            raise AssembleError(message, instruction=instructions[first], index=first)
         handler = places.find(span.target)
         if handler is None:
             message = (
@@ -310,37 +312,56 @@ def _regions(instructions: list[Instruction], places: _Places) -> list[Region]:
                 "which is not in it; was the span made for another body?"
             )
             raise AssembleError(message, instruction=instructions[first], index=first)
-        regions.append(Region(first, place, handler, span.depth, span.lasti))
+        regions.append(Region(first, place, handler, span.depth, bool(span.lasti)))
     return regions
+
+
+def _is_span(found: Any) -> bool:
+    depth: Any = getattr(found, "depth", -1)
+    return isinstance(found, Span) and (depth is None or (isinstance(depth, int) and depth >= 0))
 
 
 def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
     """The regions, with the depth of new spans computed: what whatever they protect leaves on the stack when it raises.
 
-    An instruction has taken its operands off by then. Handlers inside new spans may hang on one another, so this goes
-    on until all depths are known.
+    An instruction has taken its operands off by then. Handlers of new spans may stand in new spans, so this goes on
+    until nothing changes: what is found later can only be less.
     """
     regions = shape.regions
     spans = [instructions[region.first].exn_tab_entry for region in regions]
     known: dict[Span, int] = {}
-    while any(region.depth is None for region in regions):
+    while True:
         depths = measure(shape._replace(regions=regions)).depths
-        least: dict[Span, int] = {}
+        least = known.copy()
         for region, span in zip(regions, spans, strict=True):
             left = [
-                depth - max(0, CURRENT.pops(shape.opcodes[index], shape.args[index]))
+                depth - CURRENT.pops(shape.opcodes[index], shape.args[index])
                 for index, depth in enumerate(depths[region.first : region.end], region.first)
                 if depth is not None
             ]
-            around = span
-            while around is not None and left:
-                if around.depth is None and around not in known:
+            if left:
+                for around in _new_spans(span, instructions[region.first], region.first):
                     least[around] = max(0, min(least.get(around, left[0]), *left))
-                around = around.outer
-        # what can't be reached has no depth: any will do, since the handler is never entered either
-        known |= least or {span: 0 for span in spans if span is not None and span.depth is None and span not in known}
+        if least == known:
+            # what can't be reached has no depth: any will do, since the handler is never entered either
+            return [region if region.depth is not None else region._replace(depth=0) for region in regions]
+        known = least
         regions = [
-            region if region.depth is not None or span is None else region._replace(depth=known.get(span))
+            region if span is None or span.depth is not None else region._replace(depth=known.get(span))
             for region, span in zip(regions, spans, strict=True)
         ]
-    return regions
+
+
+def _new_spans(span: Span | None, instruction: Instruction, place: int) -> list[Span]:
+    """Of a span and those around it, the ones whose depth is not given."""
+    found: list[Span] = []
+    seen: set[Span] = set()
+    while span is not None:
+        if span in seen:
+            message = "expected spans that lie one inside the other, but found some that go round in a circle"
+            raise AssembleError(message, instruction=instruction, index=place)
+        seen.add(span)
+        if span.depth is None:
+            found.append(span)
+        span = span.outer
+    return found

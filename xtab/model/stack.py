@@ -64,10 +64,9 @@ def _measure(body_or_code: Any) -> Stack:
 
 def _shape_only(body: Body) -> Shape:
     """The shape of a body, without the names and constants that reading it adds to its lists."""
-    lists = (body.consts, body.names, body.varnames)
-    sizes = [len(items) for items in lists]
+    tables = body._source.tables
+    sizes = tables.sizes()
     try:
         return read_body(body).shape
     finally:
-        for items, size in zip(lists, sizes, strict=True):
-            del items[size:]
+        tables.cut(sizes)

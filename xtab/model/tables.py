@@ -82,6 +82,16 @@ class Tables:
             self._variables = sizes, [*self.varnames, *own, *map(Free, self.freevars)]
         return self._variables[1]
 
+    def sizes(self) -> tuple[int, int, int]:
+        """How many constants, names and local variables there are."""
+        return len(self.consts), len(self.names), len(self.varnames)
+
+    def cut(self, sizes: tuple[int, int, int]) -> None:
+        """Forget what was appended since `sizes` was asked for."""
+        for items, size in zip((self.consts, self.names, self.varnames), sizes, strict=True):
+            del items[size:]
+        self._index.clear()
+
     def grown(self) -> bool:
         """Whether variables were added since the code object was read, so that numbers of others have changed."""
         if len(self.varnames) == self._first_cell and not self.cellvars:

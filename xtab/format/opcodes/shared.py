@@ -183,6 +183,15 @@ PUSHES: dict[str, Effect] = {
 """How many values an instruction puts on the stack, after those that it took; one where it isn't said. What it only
 looks at counts as neither."""
 
+CANNOT_RAISE = frozenset(
+    {
+        "NOP", "NOT_TAKEN", "CACHE", "EXTENDED_ARG", "POP_TOP", "PUSH_NULL", "COPY", "SWAP", "LOAD_CONST", "LOAD_SMALL_INT",
+        "LOAD_COMMON_CONSTANT", "STORE_FAST", "PUSH_EXC_INFO", "POP_EXCEPT", "END_FOR", "POP_ITER", "JUMP_FORWARD",
+        "JUMP_BACKWARD_NO_INTERRUPT", "RETURN_VALUE", "RETURN_CONST",
+    }
+)  # fmt: skip
+"""Only a trace function can raise at these, and it does so before they touch the stack."""
+
 JUMP_EFFECTS: dict[str, int] = {}
 """The effect on the way to the target, where it is not the same."""
 

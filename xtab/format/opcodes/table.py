@@ -113,6 +113,8 @@ class Opcodes:
         self._effects: dict[int, int | Callable[[int], int]] = {
             op: facts.EFFECTS[name] for name, op in self.number.items()
         }
+        cannot_raise = self._by_number(shared.CANNOT_RAISE)
+        self.cannot_raise = bytes(op in cannot_raise for op in range(256))
         self._pushes: dict[int, int | Callable[[int], int]] = {
             self.number[name]: pushes for name, pushes in facts.PUSHES.items() if name in self.number
         }
@@ -150,7 +152,9 @@ class Opcodes:
         return effect if isinstance(effect, int) else effect(arg)
 
     def pops(self, opcode: int, arg: int) -> int:
-        """How many values the instruction takes off the stack before it may raise."""
+        """How many values the instruction takes off the stack before it may raise; 0 where it never does."""
+        if self.cannot_raise[opcode]:
+            return 0
         pushes = self._pushes.get(opcode, 1)
         return (pushes if isinstance(pushes, int) else pushes(arg)) - self.effect(opcode, arg)
 
