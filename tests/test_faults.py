@@ -1,4 +1,4 @@
-"""What xtab itself once did wrong is right. The cases are in `cases/faults.py`; this file is also the program that runs one."""
+"""What xtab itself once did wrong is right. The cases are in `cases/faults.py`; this file is also what runs one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,7 @@ import pytest
 CASES = Path(__file__).parent / "cases" / "faults.py"
 FAULTS = runpy.run_path(str(CASES))["FAULTS"]
 #: those that are not mended yet: each comes off the list with the change that mends it
-OPEN = {
-    "a stale name index",
-    "a new span around a call and a shallower handler",
-    "spans in a circle",
-    "a depth below zero",
-    "what is no span",
-    "the repr of spans nested deeply",
-}
+OPEN = {"a new span around a call and a shallower handler that goes on"}
 
 
 def run(name):

@@ -163,7 +163,7 @@ def _():
         body.instructions += handler
     code = xtab.assemble(body)
     depths = [entry.depth for entry in xtab.parse_exception_table(code)]
-    return [depths, types.FunctionType(code, {})(None)], [[0, 0, 0, 0, 0, 0], "caught"]
+    return [len(depths), depths[0], types.FunctionType(code, {})(None)], [6, 0, "caught"]
 
 
 # The span's depth was measured where the code runs straight on, before anyone knew that it also protects a handler, on
@@ -228,3 +228,26 @@ def _():
     for _ in range(5000):
         span = Span(Instruction("NOP"), 0, outer=span)
     return error_of(repr, span)[0], "returned"
+
+
+# It was first measured as 1, for the call, and then corrected to 0: with the 1 its handler seemed to go on with one value too many.
+@fault("a new span around a call and a shallower handler that goes on")
+def _():
+    body = xtab.decode(lambda a, g: a + g(3))
+    place = behind_prologue(body)
+    names = [each.opname for each in body.instructions]
+    end = [Instruction("LOAD_CONST", "end"), Instruction("RETURN_VALUE")]
+    add = next(at for at, each in enumerate(body.instructions) if each.opname == "BINARY_OP")
+    call = body.instructions[names.index("CALL")]
+    body.instructions[add + 1 :] = [Instruction("POP_TOP"), Instruction("JUMP_FORWARD", end[0])]
+    last = [*returning(0)[:3], Instruction("JUMP_FORWARD", end[0])]
+    first = [*returning(0)[:3], Instruction("LOAD_GLOBAL", "missing"), Instruction("RETURN_VALUE")]
+    outer, inner = Span(last[0]), Span(first[0])
+    before = [Instruction("LOAD_GLOBAL", "missing"), Instruction("POP_TOP")]
+    for each in before:
+        each.exn_tab_entry = inner
+    for each in (call, *first):
+        each.exn_tab_entry = outer
+    body.instructions[place:place] = before
+    body.instructions += first + last + end
+    return function_of(body)(1, int), "end"

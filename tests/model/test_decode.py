@@ -27,19 +27,9 @@ def with_code(code, code_bytes, **changes):
 # prefixes
 
 
-def sample(x):
-    for y in x:
-        if y.z:
-            x(y)
-    return x
-
-
-PREFIX_PLACES = range(len(decode(sample).instructions))
-
-
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_redundant_prefixes_come_back(count):
-    """A prefix that adds nothing stands in hand-made code only; it stays, byte for byte, and belongs to the instruction."""
+    """A prefix that adds nothing stays, byte for byte, and belongs to the instruction."""
     code = compile("x.y", "example", "eval")
     for place, plain in enumerate(decode(code).instructions):
         start = 2 * sum(CURRENT.units[each.opcode] for each in decode(code).instructions[:place])
@@ -73,11 +63,11 @@ def test_a_redundant_prefix_of_a_jump_comes_back():
 
 def test_needed_prefixes_are_folded():
     """EXTENDED_ARG is no instruction: large operands are just numbers."""
-    source = "".join(f"x{n} = {n}.5\n" for n in range(70_000 // 100)) + "y = x699"
+    source = "".join(f"x{n} = {n}.5\n" for n in range(700)) + "y = x699"
     body = decode(compile(source, "example", "exec"))
     assert not any(each.opcode == EXTENDED_ARG for each in body.instructions)
-    assert body.instructions[-4].operand == "x699"
-    assert body.instructions[-3].operand == "y"
+    operands = [each.operand for each in body.instructions]
+    assert [name for name in operands if name in ("x300", "x699", "y")] == ["x300", "x699", "x699", "y"]
 
 
 # what is refused; each in a process of its own, since the interpreter itself may write or read beyond such code
@@ -106,7 +96,11 @@ REFUSED = {
     "a cache in front": ("bytes(2) + code.co_code", "0", "expected an opcode, but found a cache unit"),
     "a cache between": ("code.co_code[:first] + bytes(2) + code.co_code[first:]", "first", "found a cache unit"),
     "no caches": ("code.co_code[:start + 2]", "start + 2", "expected the caches of an instruction, but found the end"),
-    "some caches": ("code.co_code[:start + 4]", "start + 4", "expected the caches of an instruction, but found the end"),
+    "some caches": (
+        "code.co_code[:start + 4]",
+        "start + 4",
+        "expected the caches of an instruction, but found the end",
+    ),
     "a prefix at the end": (
         "code.co_code + bytes([prefix, 1])",
         "size + 2",
@@ -150,7 +144,7 @@ def test_an_odd_number_of_bytes_is_refused_by_the_interpreter():
 
 
 def test_unknown_opcodes_are_refused():
-    """Each number without an opcode; where the interpreter knows a specialised one, it gives back the plain one."""
+    """Each number without an opcode; the interpreter gives it back as the plain form of a special one, or a cache."""
     program = """
 import sys, xtab
 from xtab.format.opcodes import CURRENT
@@ -167,12 +161,12 @@ for op in range(1, 256):
             assert error.offset is not None
             if CURRENT.unknown[given] and given:
                 assert (error.offset, f"but found {op}" in str(error)) == (start, True), error
-                sys.stdout.write("x")
+        sys.stdout.write("x")
 sys.stdout.flush()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
     assert "Error" not in done.stderr, done.stderr
-    assert "x" in done.stdout
+    assert len(done.stdout) > 20
 
 
 def covered(a):

@@ -41,13 +41,15 @@ class Stack(NamedTuple):
     all_reached: bool  #: whether every instruction can be reached
 
 
-def measure(shape: Shape, offsets: Sequence[int] | None = None) -> Stack:
+def measure(shape: Shape, offsets: Sequence[int] | None = None, *, strict: bool = True) -> Stack:
     """Depths and size for a shape; `offsets`, in bytes, only serve the messages of errors.
+
+    Not `strict`: what doesn't fit with what is known already is passed over.
 
     Raises:
         StackError: two ways meet with different depths, or a depth falls below zero.
     """
-    walked = _walk(shape, offsets)
+    walked = _walk(shape, offsets, strict=strict)
     depths: list[int | None] = [None] * len(shape.opcodes)
     for segment, (first, base, _) in walked.entered.items():
         stop = walked.ends[segment]
@@ -57,7 +59,7 @@ def measure(shape: Shape, offsets: Sequence[int] | None = None) -> Stack:
 
 def measure_size(shape: Shape) -> tuple[int, bool]:
     """Only the size, and whether every instruction can be reached: `measure` without the list."""
-    walked = _walk(shape, None)
+    walked = _walk(shape, None, strict=True)
     ends = walked.ends
     reached = 0
     for segment, (first, _, _) in walked.entered.items():
@@ -94,8 +96,8 @@ def _heights(shape: Shape) -> list[int]:
     return list(accumulate(effects, initial=0))
 
 
-def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:  # noqa: C901, PLR0912  # calls would double the time
-    """Enter whatever can be reached."""
+def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walked:  # noqa: C901, PLR0912
+    """Enter whatever can be reached. One loop: calls for its parts would double the time."""
     opcodes, _, _, targets, regions = shape
     size = len(opcodes)
     heights = _heights(shape)
@@ -117,13 +119,15 @@ def _walk(shape: Shape, offsets: Sequence[int] | None) -> _Walked:  # noqa: C901
         if segment in entered:
             known = entered[segment]
             if known[1] != base:
+                if not strict:
+                    continue
                 raise _conflict(_Walked(shape, offsets, heights, ends, 0, entered), known, index, depth, source)
             if known[0] <= index:
                 continue
             stop, source = known[0], known[2]  # the rest was walked before
         entered[segment] = index, base, source
         run = sorted(heights[index : stop + 1])
-        if run[0] + base < 0:
+        if run[0] + base < 0 and strict:
             raise _underflow(_Walked(shape, offsets, heights, ends, 0, entered), index, base)
         greatest = max(greatest, run[-1] + base)
         for jump in jumps[bisect_left(jumps, index) : bisect_left(jumps, stop)]:

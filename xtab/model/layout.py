@@ -10,6 +10,7 @@ The compiler's own result is a fixed point of this, even where another with shor
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,26 +75,39 @@ def _settle(
     starts: list[int],
     prefixes: dict[int, int],
 ) -> list[int]:
-    """Give each jump its distance and prefixes, in `args`, `sizes` and `prefixes`; returns the starts then."""
+    """Give each jump its distance and prefixes, in `args`, `sizes` and `prefixes`; returns the starts then.
+
+    Passes go forward and backward in turn, and count what changed in the same pass: so jumps that each make the next
+    one longer, as those of a long chain do, cost two passes and not one each.
+    """
     kept = found.prefixes
+    jumps = list(found.shape.targets.items())
     grow = changed = True
+    way = 1
     while changed or (grow and prefixes):
         grow = grow and changed  # once nothing grows any more, prefixes that are not needed go
         changed = False
-        for index, target in found.shape.targets.items():
+        moved: list[int] = []  # places of the units that came or went in this pass, times `way`, in order
+        for index, target in jumps:
             distance = starts[target] - starts[index + 1]
             if distance < 0:
                 distance = -distance
+            if moved and (target <= index) == (way > 0):  # those between the two were seen already
+                between = len(moved) - (bisect_left(moved, target) if way > 0 else bisect_right(moved, -target))
+                distance += between if grow else -between
             args[index] = distance
             if distance < 0x100 and index not in prefixes:
                 continue
             need, have = max(_prefixes_for(distance), kept.get(index, 0)), prefixes.get(index, 0)
             if need > have if grow else need < have:
                 changed = True
+                moved += [way * index] * abs(need - have)
                 sizes[index] = CURRENT.units[opcodes[index]] + need
                 prefixes[index] = need
         if changed:
             starts = list(accumulate(sizes, initial=0))
+            jumps.reverse()
+            way = -way
     for index in [index for index, count in prefixes.items() if not count]:
         del prefixes[index]
     return starts

@@ -331,7 +331,9 @@ def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
     spans = [instructions[region.first].exn_tab_entry for region in regions]
     known: dict[Span, int] = {}
     while True:
-        depths = measure(shape._replace(regions=regions)).depths
+        depths = measure(
+            shape._replace(regions=regions), strict=False
+        ).depths  # a depth that is too great yet may not fit
         least = known.copy()
         for region, span in zip(regions, spans, strict=True):
             left = [
