@@ -11,8 +11,6 @@ import pytest
 
 CASES = Path(__file__).parent / "cases" / "faults.py"
 FAULTS = runpy.run_path(str(CASES))["FAULTS"]
-#: those that are not mended yet: each comes off the list with the change that mends it
-OPEN = {"a new span around a call and a shallower handler that goes on"}
 
 
 def run(name):
@@ -23,10 +21,7 @@ def run(name):
     assert found == right
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=[pytest.mark.xfail(reason="not mended yet")] * (name in OPEN)) for name in FAULTS],
-)
+@pytest.mark.parametrize("name", FAULTS)
 def test_what_was_wrong_is_right(name):
     run(name)
 

@@ -6,6 +6,7 @@ interpreter and a circle may never end, so each is to be run in a process of its
 
 import faulthandler
 import math
+import sys
 import types
 
 import xtab
@@ -154,7 +155,9 @@ def _():
         [Instruction("PUSH_EXC_INFO"), Instruction("LOAD_GLOBAL", f"missing{n}"), Instruction("RAISE_VARARGS", 1)]
         for n in range(5)
     ]
-    handlers.append(returning("caught"))
+    last = returning("caught")
+    last[3:3] = [Instruction("POP_EXCEPT") for _ in handlers]  # those that the other handlers pushed
+    handlers.append(last)
     spans = [Span(handler[0]) for handler in handlers]
     for span, protected in zip(spans, [body.instructions[place:], *handlers[:-1]], strict=True):
         for each in protected:
@@ -163,7 +166,7 @@ def _():
         body.instructions += handler
     code = xtab.assemble(body)
     depths = [entry.depth for entry in xtab.parse_exception_table(code)]
-    return [len(depths), depths[0], types.FunctionType(code, {})(None)], [6, 0, "caught"]
+    return [depths, types.FunctionType(code, {})(None), sys.exc_info()[0]], [[0, 1, 2, 3, 4, 5], "caught", None]
 
 
 # The span's depth was measured where the code runs straight on, before anyone knew that it also protects a handler, on
