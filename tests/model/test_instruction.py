@@ -144,7 +144,7 @@ def test_no_attribute_can_be_misspelt():
     """Neither instructions nor spans take attributes that they don't have."""
     for thing in (Instruction("NOP"), Span(Instruction("NOP"))):
         with pytest.raises(AttributeError):
-            thing.targte = None
+            thing.targets = None
 
 
 # what operands stand for
