@@ -15,7 +15,7 @@ FAULTS = runpy.run_path(str(CASES))["FAULTS"]
 
 def run(name):
     command = [sys.executable, "-X", "faulthandler", __file__, name]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stderr[-4000:]}"
     found, right = done.stdout.splitlines()
     assert found == right

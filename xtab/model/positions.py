@@ -24,7 +24,7 @@ __all__ = ["location_table"]
 
 def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
     """The bytes of the table for `laid_out`, whose untouched instructions were decoded into `source`."""
-    sizes = laid_out.sizes
+    sizes, starts = laid_out.sizes, source.starts
     writer = _Writer(source.locations, first_line)
     for place, old, length in laid_out.parts:
         if old < 0:
@@ -34,10 +34,10 @@ def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
         new_sizes, old_sizes = sizes[place : place + length], source.sizes[old : old + length]
         if new_sizes != old_sizes:
             for index in [index for index in range(length) if new_sizes[index] != old_sizes[index]]:
-                writer.stretch(source.starts[old + begin], source.starts[old + index])
+                writer.stretch(starts[old + begin], starts[old + index])
                 writer.single(source.location(old + index), new_sizes[index])
                 begin = index + 1
-        writer.stretch(source.starts[old + begin], source.starts[old + length])
+        writer.stretch(starts[old + begin], starts[old + length])
     return writer.finish()
 
 

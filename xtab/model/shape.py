@@ -52,14 +52,16 @@ def read_body(body: Body) -> BodyShape:
     instructions = body.instructions.copy()
     source = body._source
     places = _parts(instructions, body)
-    parts, single = places.parts, [*places.single.values()]
+    parts = places.parts
     opcodes, args = _columns(instructions, parts, source)
     targets = _targets(instructions, parts, places, source)
     wide = source.shape.wide
-    if single:
-        wide = _number_operands(instructions, single, opcodes, args, source) or wide
+    given = [place for instruction, place in places.single.items() if _needs_number(instruction, source)]
+    if given:
+        _number_operands(instructions, given, opcodes, args, source)
+        wide = wide or any(args[place] > 0xFF for place in given)
     if source.tables.grown():  # pays only a look at two lengths when not
-        _renumber(instructions, single, opcodes, args, source)
+        _renumber(instructions, given, opcodes, args, source)
         wide = wide or max(args) > 0xFF
     regions = _regions(instructions, places)
     shape = Shape(bytes(opcodes), args, wide, targets, regions)
@@ -76,10 +78,12 @@ def read_body(body: Body) -> BodyShape:
 def _parts(instructions: list[Instruction], body: Body) -> _Places:
     """Stretches that stand as they did, each as long as can be, and single instructions."""
     original, source = body._original, body._source
-    places = _Places(instructions, body)
-    parts, single, olds = places.parts, places.single, places.olds
+    parts: list[Part] = []
+    stretches: list[Part] = []
+    single: dict[Instruction, int] = {}
     touched = sorted(source.touched)
     place, size, count = 0, len(instructions), len(original)
+    behind, in_order = 0, True
     while place < size:
         instruction = instructions[place]
         try:
@@ -94,19 +98,41 @@ def _parts(instructions: list[Instruction], body: Body) -> _Places:
             length = 1
             if limit > 1 and instructions[place + 1] is original[old + 1]:
                 length = _same(instructions, place, original, old, limit)
-            parts.append((place, old, length))
-            olds.append(old)
+            part = (place, old, length)
+            parts.append(part)
+            stretches.append(part)
+            in_order = in_order and old >= behind
+            behind = old + length
             place += length
         else:
             if not isinstance(instruction, Instruction):  # the class itself has these attributes too
                 raise _no_instruction(instruction, place)
             if instruction in single:
-                raise places.twice(place)
+                raise _twice(instructions, place)
             parts.append((place, -1, 1))
             single[instruction] = place
             place += 1
-    places.sort()
-    return places
+    if not in_order:
+        stretches.sort(key=itemgetter(1))
+        _check_apart(instructions, stretches)
+    return _Places(body, parts, stretches, single)
+
+
+def _check_apart(instructions: list[Instruction], stretches: list[Part]) -> None:
+    """No stretch may begin where another, decoded before it, has not ended."""
+    behind = 0
+    for place, old, length in stretches:
+        if old < behind:
+            raise _twice(instructions, place)
+        behind = old + length
+
+
+def _twice(instructions: list[Instruction], place: int) -> AssembleError:
+    """The error for the instruction at `place`, which stands elsewhere too."""
+    instruction = instructions[place]
+    first, second, *_ = [at for at, other in enumerate(instructions) if other is instruction]
+    message = f"expected each instruction once, but found {instruction!r} again, first at {first}; make a new one"
+    return AssembleError(message, instruction=instruction, index=second)
 
 
 def _no_instruction(found: Any, place: int) -> AssembleError:
@@ -131,42 +157,21 @@ def _same(now: list[Instruction], place: int, before: list[Instruction], old: in
 
 
 class _Places:
-    """Where each instruction stands; the guard against one that stands twice."""
+    """Where each instruction stands."""
 
-    __slots__ = ("_instructions", "_original", "_source", "_stretches", "olds", "parts", "single")
+    __slots__ = ("_olds", "_original", "_source", "_stretches", "parts", "single")
 
-    def __init__(self, instructions: list[Instruction], body: Body) -> None:
-        self._instructions = instructions
+    def __init__(self, body: Body, parts: list[Part], stretches: list[Part], single: dict[Instruction, int]) -> None:
         self._source = body._source
         self._original = body._original
-        self.parts: list[Part] = []
-        self.olds: list[int] = []  # of the stretches
-        self.single: dict[Instruction, int] = {}
-        self._stretches: list[Part] = []
-
-    def sort(self) -> None:
-        """Put the stretches in the order in which they were decoded; none may begin where another has not ended."""
-        stretches = [part for part in self.parts if part[1] >= 0] if self.single else self.parts
-        if len(stretches) > 1:
-            stretches = sorted(stretches, key=itemgetter(1))
-            self.olds.sort()
-            end = 0
-            for place, old, length in stretches:
-                if old < end:
-                    raise self.twice(place)
-                end = old + length
-        self._stretches = stretches
-
-    def twice(self, place: int) -> AssembleError:
-        """The error for the instruction at `place`, which stands elsewhere too."""
-        instruction = self._instructions[place]
-        first, second, *_ = [at for at, other in enumerate(self._instructions) if other is instruction]
-        message = f"expected each instruction once, but found {instruction!r} again, first at {first}; make a new one"
-        return AssembleError(message, instruction=instruction, index=second)
+        self.parts = parts  #: in the order in which they stand
+        self._stretches = stretches  # in the order in which they were decoded
+        self._olds = [stretch[1] for stretch in stretches]
+        self.single = single  #: instructions that belong to no stretch -> place
 
     def of_old(self, old: int) -> int | None:
         """The place of the instruction decoded at `old`, as long as it is untouched; None if it isn't there."""
-        number = bisect_right(self.olds, old) - 1
+        number = bisect_right(self._olds, old) - 1
         if number >= 0:
             place, first, length = self._stretches[number]
             if old < first + length:
@@ -196,10 +201,14 @@ def _columns(instructions: list[Instruction], parts: list[Part], source: Source)
         if old >= 0:
             opcodes += old_opcodes[old : old + length]
             args += old_args[old : old + length]
-        else:
-            instruction = instructions[place]
-            opcodes.append(instruction.opcode)
-            args.append(instruction._arg())
+            continue
+        at = instructions[place]._at
+        if isinstance(at, Fields):
+            opcodes.append(at.opcode)
+            args.append(at.arg)
+        else:  # of another body
+            opcodes.append(instructions[place].opcode)
+            args.append(instructions[place]._arg())
     return opcodes, args
 
 
@@ -236,10 +245,9 @@ def _no_target(instruction: Instruction, place: int) -> AssembleError:
 
 
 def _number_operands(
-    instructions: list[Instruction], single: list[int], opcodes: bytearray, args: list[int], source: Source
-) -> bool:
-    """Turn what is no number of this body yet into one, in `args`. Whether any is 256 or more."""
-    given = [place for place in single if _needs_number(instructions[place], source)]
+    instructions: list[Instruction], given: list[int], opcodes: bytearray, args: list[int], source: Source
+) -> None:
+    """Turn what is no number of this body yet into one, in `args`."""
     tables = source.tables
     before = -1
     while before != len(tables.varnames):  # once more if variables were added, which moves the numbers of others
@@ -251,16 +259,13 @@ def _number_operands(
                 if not 0 <= arg < 1 << 31:
                     raise XtabError(f"expected an operand from 0 to 2**31 - 1, but found {arg}")
                 args[place] = arg
-        if not given:
-            break
-    return any(args[place] > 0xFF for place in given)
 
 
 def _renumber(
-    instructions: list[Instruction], single: list[int], opcodes: bytearray, args: list[int], source: Source
+    instructions: list[Instruction], given: list[int], opcodes: bytearray, args: list[int], source: Source
 ) -> None:
     """Variables were added, which moved others: give those that were numbers from the start their new ones."""
-    settled = {place for place in single if _needs_number(instructions[place], source)}
+    settled = set(given)
     for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
         if place not in settled:
             with _naming(place, instructions[place]):

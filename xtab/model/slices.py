@@ -31,7 +31,7 @@ class LocationSlices:
         self.table = table
         self.first_line = first_line
         self._covers: list[int] | None = None
-        self._cuts: dict[int, int] = {}  # entry -> where its bytes begin, as far as somebody asked
+        self._cuts = {0: 0}  # entry -> where its bytes begin, as far as somebody asked
         self._entries: list[bytes] | None = None
         self._lines = [first_line]
 
