@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import xtab
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["WORK", "Pair", "Side", "missing_peers", "pairs", "peer_versions"]
 
@@ -65,9 +65,12 @@ class Pair:
         return GOALS.get((self.what, self.peer))
 
 
-def behind_resume(names: Iterator[str | None]) -> int:
-    """The index behind RESUME, given the names of instructions."""
-    return next(index for index, name in enumerate(names) if name == "RESUME") + 1
+def behind_resume(instructions: Iterable[object], name: str) -> int:
+    """The index behind RESUME in any list of instructions, whose names are in the attribute `name`."""
+    for index, instruction in enumerate(instructions):
+        if getattr(instruction, name, None) == "RESUME":
+            return index + 1
+    raise ValueError("expected a RESUME, but found none")
 
 
 def pairs() -> list[Pair]:
@@ -100,8 +103,7 @@ def peer_versions() -> dict[str, str | None]:
 
 def _with_nop(code: CodeType) -> xtab.Body:
     body = xtab.decode(code)
-    place = behind_resume(instruction.opname for instruction in body.instructions)
-    body.instructions.insert(place, xtab.Instruction("NOP"))
+    body.instructions.insert(behind_resume(body.instructions, "opname"), xtab.Instruction("NOP"))
     return body
 
 
@@ -173,14 +175,12 @@ def _bytecode_pairs() -> Iterator[Pair]:
 
     def with_nop(code: CodeType) -> bytecode.Bytecode:
         body = bytecode.Bytecode.from_code(code)
-        place = behind_resume(item.name if isinstance(item, bytecode.Instr) else None for item in body)
-        body.insert(place, bytecode.Instr("NOP"))
+        body.insert(behind_resume(body, "name"), bytecode.Instr("NOP"))
         return body
 
     def raw_with_nop(code: CodeType) -> tuple[bytecode.ConcreteBytecode, int]:
         body = bytecode.ConcreteBytecode.from_code(code)
-        place = behind_resume(item.name if isinstance(item, bytecode.ConcreteInstr) else None for item in body)
-        body.insert(place, bytecode.ConcreteInstr("NOP"))
+        body.insert(behind_resume(body, "name"), bytecode.ConcreteInstr("NOP"))
         return body, code.co_stacksize
 
     def assemble(body: bytecode.Bytecode) -> CodeType:
@@ -230,7 +230,7 @@ def _dynamo_pairs() -> Iterator[Pair]:
         return dynamo.cleaned_instructions(code)
 
     def insert_nop(instructions: list[Any], _: dict[str, Any]) -> None:
-        instructions.insert(behind_resume(each.opname for each in instructions), dynamo.create_instruction("NOP"))
+        instructions.insert(behind_resume(instructions, "opname"), dynamo.create_instruction("NOP"))
 
     def with_nop(code: CodeType) -> tuple[list[Any], dict[str, Any]]:
         instructions = decode(code)

@@ -12,7 +12,7 @@ Python/assemble.c.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xtab.errors import AssembleError
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from xtab.model.body import Body
     from xtab.model.flow import Region
     from xtab.model.layout import LaidOut
+    from xtab.model.source import Source
 
 __all__ = ["assemble"]
 
@@ -54,19 +55,12 @@ def assemble(body: Body) -> CodeType:
     laid_out = lay_out(read_body(body))
     shape, starts = laid_out.shape, laid_out.starts
     stack_size, all_reached = measure_size(shape)
-    tables = body._source.tables
     body.layout = Layout(laid_out.instructions, starts)
     return body._code.replace(
         co_code=_code_bytes(laid_out),
         co_linetable=location_table(laid_out, body._source, body.first_line),
         co_exceptiontable=_exception_table(shape.regions, starts),
         co_stacksize=stack_size if all_reached else max(stack_size, body.stacksize),
-        co_consts=tuple(tables.consts),
-        co_names=tuple(tables.names),
-        co_varnames=tuple(tables.varnames),
-        co_nlocals=len(tables.varnames),
-        co_cellvars=tuple(tables.cellvars),
-        co_freevars=tuple(tables.freevars),
         co_name=body.name,
         co_qualname=body.qualname,
         co_filename=body.filename,
@@ -75,7 +69,23 @@ def assemble(body: Body) -> CodeType:
         co_argcount=body.argcount,
         co_posonlyargcount=body.posonlyargcount,
         co_kwonlyargcount=body.kwonlyargcount,
+        **_tables(body._source),
     )
+
+
+def _tables(source: Source) -> dict[str, Any]:
+    """What has to be said of constants, names and variables: nothing while nobody has seen the lists."""
+    tables = source.changed_tables()
+    if tables is None:
+        return {}
+    return {
+        "co_consts": tuple(tables.consts),
+        "co_names": tuple(tables.names),
+        "co_varnames": tuple(tables.varnames),
+        "co_nlocals": len(tables.varnames),
+        "co_cellvars": tuple(tables.cellvars),
+        "co_freevars": tuple(tables.freevars),
+    }
 
 
 _rows: list[list[bytes]] = [[]] * 256  # [opcode][operand below 256] -> the bytes of the instruction, caches included

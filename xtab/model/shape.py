@@ -60,7 +60,8 @@ def read_body(body: Body) -> BodyShape:
     if given:
         _number_operands(instructions, given, opcodes, args, source)
         wide = wide or any(args[place] > 0xFF for place in given)
-    if source.tables.grown():  # pays only a look at two lengths when not
+    tables = source.changed_tables()
+    if tables is not None and tables.grown():
         _renumber(instructions, given, opcodes, args, source)
         wide = wide or max(args) > 0xFF
     regions = _regions(instructions, places)

@@ -26,7 +26,7 @@ class Source:
     """What the bytes of one code object say of its instructions, by place; never changed, but for `touched`."""
 
     __slots__ = (
-        "_locations", "args", "code", "entries", "jumps", "opcodes", "prefixes", "shape", "sizes", "starts", "tables",
+        "_locations", "_tables", "args", "code", "entries", "jumps", "opcodes", "prefixes", "shape", "sizes", "starts",
         "targets", "touched",
     )  # fmt: skip
 
@@ -47,9 +47,20 @@ class Source:
         self.sizes = sizes  #: code units, prefixes and caches included
         self.prefixes = prefixes  #: those with more EXTENDED_ARG than they need -> how many
         self.entries = entries  #: of the exception table, as many as `shape.regions`
-        self.tables = Tables(code)
         self.touched: set[int] = set()  #: places whose instruction has its own opcode, operand or location now
         self._locations: LocationSlices | None = None
+        self._tables: Tables | None = None
+
+    @property
+    def tables(self) -> Tables:
+        """The constants, names and variables."""
+        if self._tables is None:
+            self._tables = Tables(self.code)
+        return self._tables
+
+    def changed_tables(self) -> Tables | None:
+        """The tables, if anybody has asked for them, so that they may not be those of the code object any more."""
+        return self._tables
 
     @property
     def locations(self) -> LocationSlices:
