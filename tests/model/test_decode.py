@@ -147,7 +147,7 @@ def test_an_odd_number_of_bytes_is_refused_by_the_interpreter():
 
 @pytest.mark.parametrize("op", [op for op in range(1, 256) if CURRENT.unknown[op]])
 def test_unknown_opcodes_are_refused(op):
-    """Each number without an opcode, by name and offset. A code object with one may crash CPython: a stand-in has it."""
+    """Each number without an opcode, and where it stands. Code with one may crash CPython: a stand-in has it."""
     code = compile("x", "example", "eval").co_code
     start = 2 * CURRENT.units[CURRENT.number["RESUME"]]
     made = SimpleNamespace(co_code=code[:start] + bytes([op, 0]) + code[start:], co_exceptiontable=b"")
