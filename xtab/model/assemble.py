@@ -100,7 +100,7 @@ def _code_bytes(laid_out: LaidOut) -> bytes:
     try:
         parts = [rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)]
     except IndexError:  # a row that was not needed until now
-        for opcode in set(opcodes):
+        for opcode in {opcode for opcode in opcodes if not rows[opcode]}:
             caches = bytes(2 * CURRENT.caches[opcode])
             rows[opcode] = [bytes((opcode, arg)) + caches for arg in range(256)]
         parts = [rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)]

@@ -79,20 +79,16 @@ class _Walked(NamedTuple):
 def _heights(shape: Shape) -> list[int]:
     """Depth before each instruction, and behind the last, if the code ran straight on from depth 0."""
     opcodes, args = shape.opcodes, shape.args
-    effects: array[int] | list[int] = array("b", opcodes.translate(CURRENT.fixed_effect))
+    effects = array("b", opcodes.translate(CURRENT.fixed_effect)).tolist()
     varying = compress(range(len(args)), opcodes.translate(CURRENT.varying))
     if shape.wide:
-        effects = list(effects)  # may not fit in a byte
         effect = CURRENT.effect
         for index in varying:
             effects[index] = effect(opcodes[index], args[index])
     else:
         rows = CURRENT.effect_rows
-        try:
-            for index in varying:
-                effects[index] = rows[opcodes[index]][args[index]]
-        except OverflowError:
-            return _heights(shape._replace(wide=True))
+        for index in varying:
+            effects[index] = rows[opcodes[index]][args[index]]
     return list(accumulate(effects, initial=0))
 
 
