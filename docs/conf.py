@@ -38,7 +38,7 @@ default_role = "literal"  # single backticks in docstrings are code
 BARE = {*types.__all__, *collections.abc.__all__, *typing.__all__}
 nitpick_ignore_regex = [(r"py:.*", rf"_?({'|'.join(sorted(sys.stdlib_module_names))})\..*|{'|'.join(sorted(BARE))}")]
 # A type that api.md describes in words, and one that only xtab itself makes.
-nitpick_ignore = [("py:class", "HasCode"), ("py:class", "Tables")]
+nitpick_ignore = [("py:class", "HasCode"), ("py:class", "Source")]
 
 
 def read_sections(_app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
