@@ -36,13 +36,14 @@ def group(*names: str) -> tuple[str, ...]:
     return nox.project.dependency_groups(PROJECT, *names)
 
 
-def run_tests(session: nox.Session, *arguments: str) -> None:
+def run_tests(session: nox.Session) -> None:
     """Run the quick tests on the session's Python, and note that they ran."""
     name = str(session.python)
     started.append(name)
     session.install("-e", ".[cli]", *group("tests"))
     version = session.run("python", "-c", DESCRIBE, silent=True, log=False)
-    session.run("python", "-m", "pytest", "-q", "-n", PROCESSES, *arguments, *session.posargs)
+    # the same examples each time, and no deadlines, since other work may share the machine
+    session.run("python", "-m", "pytest", "-q", "-n", PROCESSES, "--hypothesis-profile=ci", *session.posargs)
     passed[name] = str(version).strip()
 
 
@@ -61,7 +62,7 @@ def tests(session: nox.Session) -> None:
 @nox.session(python=DEBUG_BUILDS, download_python="never")
 def debug(session: nox.Session) -> None:
     """Run the quick tests on each debug build, which aborts where a release build goes on with a broken stack."""
-    run_tests(session, "--hypothesis-profile=ci")  # debug builds are slow: no deadlines
+    run_tests(session)
 
 
 @nox.session(python=False)
