@@ -269,6 +269,7 @@ def test_a_worker_that_dies_is_a_failure(xtab, many, monkeypatch):
 #: as `xtab`, but as if somebody pressed Ctrl-C after the third file
 CTRL_C = """
 import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # what started the tests may have it ignored
 from xtab.cli import check, main
 
 class Bar(check.Bar):
