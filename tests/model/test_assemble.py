@@ -522,8 +522,10 @@ def test_positions_are_those_of_the_instructions(data):
         each.exn_tab_entry.target for each in instructions if each.exn_tab_entry
     }
     for _ in range(data.draw(st.integers(0, 12))):
-        place = data.draw(st.integers(min(first, len(instructions) - 1), len(instructions) - 1))
         what = data.draw(st.sampled_from(["insert", "beside", "large", "delete", "set", "same", "move", "append"]))
+        if first == len(instructions):  # all that there was has been deleted
+            what = "append"
+        place = data.draw(st.integers(first, max(first, len(instructions) - 1)))
         location = data.draw(st.sampled_from(LOCATIONS))
         if what == "insert":
             instructions.insert(place, I("NOP", location=location))
