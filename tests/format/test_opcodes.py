@@ -45,7 +45,7 @@ def test_every_name_in_a_set_exists_somewhere(which):
     assert not SETS[which] - NAMES
 
 
-@pytest.mark.parametrize("which", ["DIRECTIONS", "ONLY_BACKWARD", "REVERSED", "ADJACENT", "EFFECTS"])
+@pytest.mark.parametrize("which", ["DIRECTIONS", "ONLY_BACKWARD", "REVERSED", "ADJACENT", "EFFECTS", "BORROWS"])
 def test_every_name_in_a_mapping_exists_somewhere(which):
     """The same holds for mappings, keys and values."""
     mapping = getattr(shared, which)
@@ -64,7 +64,12 @@ def test_sets_are_not_empty_by_accident(table):
     assert any(table.stops)
     assert table.adjacent
     assert all(table.adjacent.values())
-    assert bool(table.keep_before) == (table.version > (3, 11))
+    assert len(table.keep_before) == {11: 1, 12: 3, 13: 3, 14: 4, 15: 4}[table.version[1]]
+    assert bool(table.keep_as_target) == (table.version == (3, 11))
+    assert any(table.runs_python)
+    assert bool(table.borrows) == bool(table.version > (3, 13))
+    assert bool(table.resume_one_span) == (table.version > (3, 12))
+    assert table.yield_counts_spans == (table.version == (3, 12))
     assert bool(table.marks) == (table.version > (3, 13))
     assert bool(table.reversed) == (table.version > (3, 11))
     assert table.forward_form.keys() > {table.number["JUMP_BACKWARD"]}

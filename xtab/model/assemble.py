@@ -2,8 +2,9 @@
 
 1. `shape.read_body` reads the instructions as numbers, and refuses what can't be written: an instruction that stands
    twice, a target that is not in the body, an operand that doesn't fit.
-2. `layout.lay_out` chooses directions and sizes of jumps until nothing changes.
-3. Here, the parts are written: code, location table, exception table; the stack is measured.
+2. `mending` puts right what an edit makes necessary.
+3. `layout.lay_out` chooses directions and sizes of jumps until nothing changes.
+4. Here, the parts are written: code, location table, exception table; the stack is measured.
 
 Nothing that was not edited changes: sizes never shrink by themselves, pieces of the location table go back as they
 came, recorded depths are kept, lists of names and constants only grow. Linear in the number of instructions. Follows
@@ -18,8 +19,10 @@ from xtab.errors import AssembleError
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
 from xtab.format.opcodes import CURRENT
 from xtab.model.body import Layout
+from xtab.model.borrows import unborrow
 from xtab.model.depths import measure_size
 from xtab.model.layout import lay_out
+from xtab.model.mending import mend_yields, owed_nops
 from xtab.model.positions import location_table
 from xtab.model.shape import read_body
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from xtab.model.body import Body
     from xtab.model.flow import Region
     from xtab.model.layout import LaidOut
+    from xtab.model.shape import BodyShape
     from xtab.model.source import Source
 
 __all__ = ["assemble"]
@@ -52,7 +56,7 @@ def assemble(body: Body) -> CodeType:
     """
     if not body.instructions:
         raise AssembleError("expected at least one instruction, but found none")
-    laid_out = lay_out(read_body(body))
+    laid_out = lay_out(_mended(body))
     shape, starts = laid_out.shape, laid_out.starts
     stack_size, all_reached = measure_size(shape)
     body.layout = Layout(laid_out.instructions, starts)
@@ -71,6 +75,16 @@ def assemble(body: Body) -> CodeType:
         co_kwonlyargcount=body.kwonlyargcount,
         **_tables(body._source),
     )
+
+
+def _mended(body: Body) -> BodyShape:
+    """The body as numbers, with what an edit makes necessary put right."""
+    source = body._source
+    found = read_body(body)
+    owed = owed_nops(found, source)
+    if owed:
+        found = read_body(body, owed)
+    return mend_yields(unborrow(found, source), source)
 
 
 def _tables(source: Source) -> dict[str, Any]:

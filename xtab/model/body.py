@@ -7,12 +7,20 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from xtab.errors import XtabError
+from xtab.format.opcodes import CURRENT, Kind
+from xtab.model import editing
+from xtab.model.instruction import NOT_GIVEN, Instruction
+from xtab.model.protect import protect_run, unprotect
+from xtab.model.seams import Seams
+from xtab.model.spans import lies_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from types import CodeType
 
-    from xtab.model.instruction import Instruction, Span
+    from xtab.format.locations import Location
+    from xtab.model.editing import Jumps, Protect
+    from xtab.model.instruction import Span
     from xtab.model.source import Source
 
 __all__ = ["Body", "Layout"]
@@ -105,6 +113,8 @@ class Body:
         self._code = code
         self._source = source
         self._original = instructions.copy()  # by place in the source
+        self._near = 0  # where the instruction was that was looked for last
+        self._fresh = 0  # how many names `fresh_local` has given
         #: where the instructions lay when the body was last decoded or assembled
         self.layout = Layout(self._original, source.starts)
 
@@ -141,31 +151,261 @@ class Body:
 
     def pieces_of(self, span: Span) -> list[tuple[Instruction, Instruction]]:
         """The runs of instructions that a span protects, itself or by spans inside it: pairs of first and last."""
-        inside = {None: False}
+        inside: dict[Span | None, bool] = {None: False}
         pieces = []
         for covered, run in groupby(
-            self.instructions, lambda instruction: _within(instruction.exn_tab_entry, span, inside)
+            self.instructions, lambda instruction: lies_in(instruction.exn_tab_entry, span, inside)
         ):
             if covered:
                 members = list(run)
                 pieces.append((members[0], members[-1]))
         return pieces
 
+    # editing: the work is done in `editing` and `protect`
+
+    def insert_before(
+        self,
+        anchor: Instruction,
+        instructions: Iterable[Instruction],
+        *,
+        protect: Protect = "anchor",
+        jumps: Jumps = "new",
+    ) -> None:
+        """Put instructions before another.
+
+        Args:
+            anchor: an instruction of this body.
+            instructions: what to put there. Those without a location get the anchor's.
+            protect: who handles an exception of the new instructions: ``"anchor"``, the span that protects the anchor;
+                ``"before"``, the one of the instruction in front of the new ones; ``"after"``, of the one behind them;
+                a `Span`; or None: nothing does. Instructions that have spans of their own keep them, inside that one.
+            jumps: ``"new"``: jumps and handlers that lead to the anchor now lead to the first new instruction;
+                ``"stay"``: they lead to the anchor still, so that only what falls through runs the new ones.
+
+        Raises:
+            EditError: the place is inside of what must stay together; it names the next good place.
+            XtabError: the anchor isn't in this body.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x + 1)
+        >>> body.insert_before(body.instructions[1], [xtab.Instruction("NOP")])
+        >>> body.instructions[1]
+        Instruction('NOP')
+        """
+        editing.insert(self, {anchor: instructions}, behind=False, protect=protect, jumps=jumps)
+
+    def insert_before_each(
+        self,
+        new: Mapping[Instruction, Iterable[Instruction]],
+        *,
+        protect: Protect = "anchor",
+        jumps: Jumps = "new",
+    ) -> None:
+        """Put instructions before many others at once: :meth:`insert_before` for each anchor in one pass over the body.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x + 1)
+        >>> body.insert_before_each({anchor: [xtab.Instruction("NOP")] for anchor in body.insertion_points()})
+        >>> [each.opname for each in body.instructions[:3]]
+        ['RESUME', 'NOP', 'LOAD_FAST']
+        """
+        editing.insert(self, new, behind=False, protect=protect, jumps=jumps)
+
+    def insert_after(
+        self, anchor: Instruction, instructions: Iterable[Instruction], *, protect: Protect = "anchor"
+    ) -> None:
+        """Put instructions behind another, for what falls through it; jumps to the next one pass them by.
+
+        Arguments and errors are those of :meth:`insert_before`.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x + 1)
+        >>> body.insert_after(body.instructions[0], [xtab.Instruction("NOP")])
+        >>> body.instructions[1]
+        Instruction('NOP')
+        """
+        editing.insert(self, {anchor: instructions}, behind=True, protect=protect, jumps="stay")
+
+    def insertion_points(self, *, jumps: Jumps = "new") -> list[Instruction]:
+        """The instructions before which something may be put; the others are tied to what stands before them.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda: None)
+        >>> body.insertion_points() == body.instructions[1:]
+        True
+        """
+        return editing.insertion_points(self, jumps=jumps)
+
+    def why_not_before(self, anchor: Instruction, *, jumps: Jumps = "new") -> str | None:
+        """Why nothing may be put before an instruction, in words, or None.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda: None)
+        >>> body.why_not_before(body.instructions[0])
+        'what stands before the first RESUME, and the RESUME itself, must stay the first of all'
+        """
+        place = editing.place_of(self, anchor)
+        return Seams(self.instructions).why_not(place, led_to=jumps == "new")
+
+    def replace(
+        self,
+        first: Instruction,
+        instructions: Iterable[Instruction],
+        *,
+        last: Instruction | None = None,
+        protect: Protect = "anchor",
+    ) -> None:
+        """Put instructions in the place of one, or of a run; what led there leads to the first of them.
+
+        Args:
+            first: the instruction that goes, or the first of the run.
+            instructions: what comes instead. Those without a location get that of `first`.
+            last: the last of the run.
+            protect: as in :meth:`insert_before`; ``"anchor"`` is `first`.
+
+        Raises:
+            EditError: only half of what must stay together would go.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x + 1)
+        >>> load = next(each for each in body.instructions if each.operand == 1)
+        >>> body.replace(load, [xtab.Instruction("LOAD_CONST", 41)])
+        >>> eval(xtab.assemble(body), {}) if False else body.instructions[2].operand
+        41
+        """
+        editing.replace_run(self, first, last, instructions, protect)
+
+    def remove(self, first: Instruction, last: Instruction | None = None) -> None:
+        """Take an instruction out, or a run. What led there leads to the instruction behind.
+
+        Raises:
+            EditError: only half of what must stay together would go, or nothing comes behind and something led there.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda: print() or print())
+        >>> nop = xtab.Instruction("NOP")
+        >>> body.insert_after(body.instructions[0], [nop])
+        >>> body.remove(nop)
+        """
+        editing.replace_run(self, first, last, (), "anchor")
+
+    def move(self, first: Instruction, last: Instruction | None = None, *, before: Instruction) -> None:
+        """Take a run out and put it before another instruction; its spans, and what leads to it, move with it.
+
+        Raises:
+            EditError: what must stay together would be parted.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda: None)
+        >>> nops = [xtab.Instruction("NOP"), xtab.Instruction("NOP")]
+        >>> body.insert_after(body.instructions[0], nops)
+        >>> body.move(nops[0], before=body.instructions[3])
+        >>> body.instructions[1:3] == [nops[1], nops[0]]
+        True
+        """
+        editing.move_run(self, first, last, before)
+
+    def copy(self, first: Instruction, last: Instruction | None = None) -> list[Instruction]:
+        """New instructions like those of a run, not yet in the body.
+
+        Jumps inside the run lead to the copies, others where they led; so do spans whose handler is in the run.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x)
+        >>> body.copy(body.instructions[-1])[0] is body.instructions[-1]
+        False
+        """
+        return editing.copy_run(self, first, last)
+
+    def protect(
+        self,
+        first: Instruction,
+        last: Instruction,
+        target: Instruction,
+        depth: int | None = None,
+        lasti: bool = False,
+    ) -> Span:
+        """Send the exceptions of a run of instructions to a handler; holes in the run are covered too.
+
+        The new span lies inside of those that contain the run, and around those that it contains. A span that lies
+        only partly in the run is cloned for that part if its handler lies in the run as well. What stands before the
+        first RESUME is left out.
+
+        Args:
+            first: the first instruction of the run.
+            last: the last one, included.
+            target: the handler, an instruction that is put into this body before it is assembled.
+            depth: values left on the stack when the handler is entered, in slots. None: assembly computes the least
+                number that any instruction of the span leaves there when it raises.
+            lasti: whether the offset of the instruction that raised is pushed below the exception, for RERAISE.
+
+        Returns:
+            The new span; where the run lies in different spans at different places, the first of those made.
+
+        Raises:
+            EditError: a span protects a part of the run and of what is outside, and its handler is outside.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x.y)
+        >>> handler = [xtab.Instruction("PUSH_EXC_INFO"), xtab.Instruction("RERAISE", 0)]
+        >>> body.protect(body.instructions[1], body.instructions[-1], handler[0])
+        Span(PUSH_EXC_INFO, depth=None, lasti=False)
+        >>> body.instructions += handler
+        >>> [entry.depth for entry in xtab.parse_exception_table(xtab.assemble(body))]
+        [0]
+        """
+        return protect_run(self, first, last, target, depth, lasti=lasti)
+
+    def unprotect(self, span: Span) -> None:
+        """Take a span away: what it protected is left to the span around it.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x.y)
+        >>> first, last = body.instructions[1], body.instructions[-1]
+        >>> body.unprotect(body.protect(first, last, last))
+        >>> first.exn_tab_entry is None
+        True
+        """
+        unprotect(self, span)
+
+    def instruction(
+        self,
+        opname: str,
+        operand: Any = NOT_GIVEN,
+        *,
+        flags: int | None = None,
+        location: Location | None = None,
+    ) -> Instruction:
+        """A new instruction for this body, whose variable is checked against those that there are.
+
+        Raises:
+            XtabError: as for `Instruction`; or the variable is a cell where a local is wanted, or the other way round.
+
+        >>> import xtab
+        >>> xtab.decode(lambda x: x).instruction("LOAD_FAST", "x")
+        Instruction('LOAD_FAST', 'x')
+        """
+        new = Instruction(opname, operand, flags=flags, location=location)
+        kind = CURRENT.kind[new.opcode]
+        if kind in (Kind.LOCAL, Kind.LOCAL_PAIR, Kind.CELL):
+            self._source.tables.check(new.opcode, operand)
+        return new
+
+    def fresh_local(self, stem: str = "tmp") -> str:
+        """The name of a local variable that nothing in this body uses, for STORE_FAST and the like.
+
+        It holds a dot, so that no source text can mean it.
+
+        >>> import xtab
+        >>> xtab.decode(lambda x: x).fresh_local()
+        '.tmp1'
+        """
+        taken = {*self.varnames, *self.cellvars, *self.freevars}
+        while True:
+            self._fresh += 1
+            name = f".{stem}{self._fresh}"
+            if name not in taken:
+                return name
+
     def __repr__(self) -> str:
         return f"<Body of {self.qualname}, {len(self.instructions)} instructions>"
-
-
-def _within(span: Span | None, outer: Span, known: dict[Any, bool]) -> bool:
-    """Whether `span` is `outer` or lies in it; `known` remembers the answers."""
-    path = []
-    while span not in known:
-        assert span is not None
-        path.append(span)
-        known[span] = span is outer  # also ends the walk if spans go round in a circle
-        if span is outer:
-            break
-        span = span.outer
-    answer = known[span]
-    for member in path:
-        known[member] = answer
-    return answer

@@ -31,7 +31,7 @@ RAW: Final = _Mark("RAW")
 """In `Fields.operand`: the number in `arg` says it."""
 AS_DECODED: Final = _Mark("AS_DECODED")
 """In `Fields.location`: what the source says of the place."""
-_NOT_GIVEN: Final = _Mark("NOT_GIVEN")
+NOT_GIVEN: Final = _Mark("NOT_GIVEN")
 
 
 class Fields:
@@ -117,7 +117,7 @@ class Instruction:
     def __init__(
         self,
         op: str | int,
-        operand: Any = _NOT_GIVEN,
+        operand: Any = NOT_GIVEN,
         *,
         flags: int | None = None,
         location: Location | None = None,
@@ -128,7 +128,7 @@ class Instruction:
             msg = f"expected an opcode that compiled code may hold, but found {CURRENT.name[opcode]}"
             raise XtabError(msg)
         kind = CURRENT.kind[opcode]
-        if operand is _NOT_GIVEN:
+        if operand is NOT_GIVEN:
             if kind not in (Kind.NONE, Kind.TARGET):
                 msg = f"expected an operand for {CURRENT.name[opcode]}, but found none"
                 raise XtabError(msg)

@@ -19,6 +19,8 @@ from xtab.model.flow import Region, Shape
 from xtab.model.instruction import RAW, Fields, Instruction, Span
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from xtab.model.body import Body
     from xtab.model.source import Source
 
@@ -42,14 +44,20 @@ class BodyShape(NamedTuple):
     prefixes: dict[int, int]  #: instructions that keep more EXTENDED_ARG than they need -> how many
 
 
-def read_body(body: Body) -> BodyShape:
+def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> BodyShape:
     """Read a body. Operands become numbers; new names and constants are appended to the body's lists.
+
+    Args:
+        body: what to read.
+        owed: place in ``body.instructions`` -> an instruction to read before the one there.
 
     Raises:
         AssembleError: an instruction stands twice, is no Instruction, has a target or handler outside the body, or an
             operand that doesn't fit.
     """
     instructions = body.instructions.copy()
+    for at in sorted(owed, reverse=True) if owed else ():
+        instructions.insert(at, owed[at])
     source = body._source
     places = _parts(instructions, body)
     parts = places.parts

@@ -92,6 +92,14 @@ class Tables:
             del items[size:]
         self._index.clear()
 
+    def check(self, opcode: int, operand: Any) -> None:
+        """Raise what `number` would for an operand, and append nothing."""
+        sizes = self.sizes()
+        try:
+            self.number(opcode, operand, 0)
+        finally:
+            self.cut(sizes)
+
     def grown(self) -> bool:
         """Whether variables were added since the code object was read, so that numbers of others have changed."""
         if len(self.varnames) == self._first_cell and not self.cellvars:

@@ -101,8 +101,22 @@ ADJACENT: dict[str, frozenset[str]] = {
 }
 """An instruction of the key's kind, and one of these right behind it, must stay together."""
 
-KEEP_BEFORE = frozenset({"END_FOR", "END_SEND", "NOT_TAKEN"})
-"""Nothing may be put right before these: the interpreter jumps over them, or expects them where the jump ends."""
+KEEP_BEFORE = frozenset({"END_FOR", "END_SEND", "NOT_TAKEN", "RESUME"})
+"""Nothing may be put right before these: the interpreter jumps over them, or expects them where it goes on."""
+
+RUNS_PYTHON = frozenset(
+    {
+        "CALL", "CALL_KW", "CALL_FUNCTION_EX", "FOR_ITER", "SEND", "BINARY_OP", "BINARY_SUBSCR", "LOAD_ATTR", "STORE_ATTR",
+        "COMPARE_OP", "CONTAINS_OP",
+    }
+)  # fmt: skip
+"""The interpreter may run a Python function for these in the same loop, and come back to look up its exception."""
+
+BORROWS = {
+    "LOAD_FAST_BORROW": "LOAD_FAST",
+    "LOAD_FAST_BORROW_LOAD_FAST_BORROW": "LOAD_FAST_LOAD_FAST",
+}
+"""Loads that don't count a reference, since the compiler has proved that the local outlives the value; and the safe form."""
 
 EFFECTS: dict[str, Effect] = {
     # loads, stores, plain moves

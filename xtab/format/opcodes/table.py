@@ -40,6 +40,10 @@ class Opcodes:
         self.merges_locations: bool = facts.MERGES_LOCATIONS
         self.cells_as_locals: bool = facts.CELLS_AS_LOCALS
         self.looks_up_unit_before: bool = facts.LOOKS_UP_UNIT_BEFORE
+        self.null_first: bool = facts.NULL_FIRST
+        self.eager_import: int = facts.EAGER_IMPORT
+        self.resume_one_span: int = facts.RESUME_ONE_SPAN
+        self.yield_counts_spans: bool = facts.YIELD_COUNTS_SPANS
         self.stack_effect_differs: dict[str, str] = facts.STACK_EFFECT_DIFFERS
         self.extended_arg: int = self.number["EXTENDED_ARG"]
         self.nop: int = self.number["NOP"]
@@ -102,6 +106,11 @@ class Opcodes:
             self.number[first]: frozenset(self._by_number(seconds)) for first, seconds in facts.ADJACENT.items()
         }
         self.keep_before = frozenset(self._by_number(shared.KEEP_BEFORE))
+        self.keep_as_target = frozenset(self._by_number(facts.KEEP_AS_TARGET))
+        runs_python = self._by_number(shared.RUNS_PYTHON)
+        self.runs_python = bytes(op in runs_python for op in range(256))
+        #: loads that borrow -> the same loads with a reference of their own
+        self.borrows = {self.number[a]: self.number[b] for a, b in shared.BORROWS.items() if a in self.number}
         self.prologue = tuple(self.number[name] for name in shared.PROLOGUE)
         there = [(a, b) for a, b in shared.DIRECTIONS.items() if b in self.number]
         #: the opcode that makes the same jump forward (backward), for those that have one

@@ -73,3 +73,13 @@ CELLS_AS_LOCALS = True
 """Whether LOAD_FAST and its kin may name a cell, to pass the cell itself on."""
 LOOKS_UP_UNIT_BEFORE = True
 """Whether an exception out of a Python callee is looked up in the unit before the instruction that called."""
+RESUME_ONE_SPAN = 4
+"""Bit of RESUME's operand: only the generator's own StopIteration handler is around it, so close() may skip all of them."""
+YIELD_COUNTS_SPANS = False
+"""Whether the operand of YIELD_VALUE is how many spans are around it."""
+KEEP_AS_TARGET: frozenset[str] = frozenset()
+"""The jump that leads back to these must go on doing so: throw() finds the opcode at its end."""
+NULL_FIRST = False
+"""Whether the NULL that stands for "no self" in a call goes before the callable; else it goes behind."""
+EAGER_IMPORT = 0
+"""Flags of an IMPORT_NAME that imports right there, wherever it stands."""

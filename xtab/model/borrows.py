@@ -1,0 +1,119 @@
+"""`unborrow`: loads that count no reference get one where an edit may have ended the compiler's proof.
+
+A LOAD_FAST_BORROW is only safe while nothing can drop the local before the value is consumed. The compiler proved that
+for the instructions as they stood; so the proof holds while those from the load to the consumer stand as they did, NOPs
+between them apart, and nothing new jumps in between:
+
+1. The instructions are cut into runs that stand as they did (`_run_ends`).
+2. In a run, a borrowed value is consumed where the depth falls below its own. A SWAP or COPY that reaches it may move
+   it
+   deeper: then it counts as alive to the end of its block.
+3. A load whose value is alive where a run ends becomes the form that counts.
+"""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import TYPE_CHECKING
+
+from xtab.format.opcodes import CURRENT
+from xtab.model.instruction import Fields
+
+if TYPE_CHECKING:
+    from xtab.model.shape import BodyShape, Part
+    from xtab.model.source import Source
+
+__all__ = ["unborrow"]
+
+_BORROWS = bytes(op in CURRENT.borrows for op in range(256))
+_SHUFFLES = frozenset({CURRENT.number["SWAP"], CURRENT.number["COPY"]})
+
+
+def unborrow(found: BodyShape, source: Source) -> BodyShape:
+    """The same body with counting loads where the others may not be safe any more."""
+    shape = found.shape
+    loads = list(compress(range(len(shape.opcodes)), shape.opcodes.translate(_BORROWS)))
+    if not loads:
+        return found
+    stretches = _stretches(found, source)
+    if _as_decoded(stretches, len(source.opcodes)):
+        return found
+    opcodes = bytearray(shape.opcodes)
+    ends = _run_ends(found, source, stretches)
+    for load in loads:
+        if not _consumed(found, load, ends[load]):
+            opcodes[load] = CURRENT.borrows[opcodes[load]]
+    return found._replace(shape=shape._replace(opcodes=bytes(opcodes)))
+
+
+def _stretches(found: BodyShape, source: Source) -> list[Part]:
+    """The parts of the body as far as they matter here.
+
+    Instructions that were touched but say what they said belong to a stretch; NOPs are left out.
+    """
+    opcodes, args = found.shape.opcodes, found.shape.args
+    stretches: list[Part] = []
+    for place, old, length in found.parts:
+        if old < 0:
+            at = found.instructions[place]._at
+            if isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source:
+                same = opcodes[place] == source.opcodes[at.place] and args[place] == source.args[at.place]
+                old = at.place if same else -1  # a jump that was given a target has lost its distance
+            elif opcodes[place] == CURRENT.nop:
+                continue
+        stretches.append((place, old, length))
+    return stretches
+
+
+def _as_decoded(stretches: list[Part], count: int) -> bool:
+    """Whether all that was decoded stands in its order, and nothing else."""
+    behind = 0
+    for _, old, length in stretches:
+        if old != behind:
+            return False
+        behind += length
+    return behind == count
+
+
+def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[int]:
+    """Where the run ends that each instruction stands in, NOPs between its parts included."""
+    size = len(found.shape.opcodes)
+    cuts = {size}
+    origins = [-1] * size
+    behind = -1  # the decoded instruction that would go on with the run
+    for place, old, length in stretches:
+        if old < 0 or old != behind:
+            cuts.add(place)
+        if old >= 0:
+            origins[place : place + length] = range(old, old + length)
+        behind = old + length if old >= 0 else -1
+    known = set(source.targets.values()) | {region.handler for region in source.shape.regions}
+    for target in {*found.shape.targets.values(), *(region.handler for region in found.shape.regions)}:
+        if origins[target] not in known:
+            cuts.add(target)
+    ends = [0] * size
+    end = size
+    for place in range(size - 1, -1, -1):
+        ends[place] = end
+        if place in cuts:
+            end = place
+    return ends
+
+
+def _consumed(found: BodyShape, load: int, end: int) -> bool:
+    """Whether what a load borrows is consumed before the run ends, as the compiler meant it to be."""
+    opcodes, args = found.shape.opcodes, found.shape.args
+    depth = CURRENT.effect(opcodes[load], args[load])  # counted from before the load
+    moved = False
+    for place in range(load + 1, end):
+        opcode, arg = opcodes[place], args[place]
+        if CURRENT.stops[opcode] or place in found.shape.targets:
+            return True  # the block ends, and the compiler lets nothing borrowed live on then
+        if opcode in _SHUFFLES:
+            moved = moved or depth - arg <= 1
+        after = depth + CURRENT.effect(opcode, arg)
+        pops = depth - min(after, depth - CURRENT.pops(opcode, arg))
+        if not moved and depth - pops <= 0:
+            return True
+        depth = after
+    return False

@@ -1,0 +1,246 @@
+"""Edits of a body's list of instructions that keep jumps, handlers, spans and pairs right. `Body` has them as methods.
+
+1. Anchors are looked up, and seams that must stay closed refused (`seams`).
+2. What is new gets the span that the policy names, as the outermost of its own, and the anchor's location.
+3. The list is put together: one slice for a single place, one pass for many.
+4. Whatever led to an anchor, jumps and handlers, is led to the new instructions if asked (`_lead`).
+"""
+
+from __future__ import annotations
+
+from copy import copy as copy_of
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from xtab.errors import EditError, XtabError
+from xtab.model.instruction import Fields, Instruction, Span
+from xtab.model.seams import Seams, refuse_half_pairs
+from xtab.model.spans import spans_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from xtab.model.body import Body
+
+__all__ = ["Jumps", "Protect", "copy_run", "insert", "insertion_points", "move_run", "replace_run", "run_of"]
+
+Protect: TypeAlias = Literal["anchor", "before", "after"] | Span | None
+"""Who protects new instructions: the span of the anchor, of the instruction before them, of the one after them, the
+span given, or none."""
+Jumps: TypeAlias = Literal["new", "stay"]
+"""Where jumps and handlers that lead to the anchor lead then: to the first new instruction, or to the anchor still."""
+
+
+def place_of(body: Body, instruction: Any) -> int:
+    """The place of an instruction in the list; XtabError if it isn't there.
+
+    Edits mostly go from front to back, so the search begins where the last one ended.
+    """
+    instructions = body.instructions
+    if not isinstance(instruction, Instruction):
+        raise XtabError(f"expected an Instruction of this body, but found {instruction!r}")
+    near = min(body._near, len(instructions))
+    for begin in (near, 0) if near else (0,):
+        try:
+            body._near = place = instructions.index(instruction, begin)
+        except ValueError:
+            continue
+        return place
+    raise XtabError(f"expected an instruction of this body, but found {instruction!r}, which is not in it")
+
+
+def run_of(body: Body, first: Instruction, last: Instruction | None) -> tuple[int, int]:
+    """The places [begin, end) of a run given by its first and last instruction."""
+    begin = place_of(body, first)
+    end = begin if last is None else place_of(body, last)
+    if end < begin:
+        raise XtabError(
+            f"expected a run whose first instruction stands before its last, but found {first!r} and {last!r}"
+        )
+    return begin, end + 1
+
+
+def insertion_points(body: Body, *, jumps: Jumps) -> list[Instruction]:
+    """The instructions before which something may be put."""
+    led_to = _leads_to_new(jumps)
+    instructions = body.instructions
+    seams = Seams(instructions)
+    return [each for seam, each in enumerate(instructions) if seams.why_not(seam, led_to=led_to) is None]
+
+
+def insert(
+    body: Body, anchors: Mapping[Instruction, Iterable[Instruction]], *, behind: bool, protect: Protect, jumps: Jumps
+) -> None:
+    """Put instructions before each anchor, or behind."""
+    new = {anchor: list(instructions) for anchor, instructions in anchors.items()}
+    new = {anchor: instructions for anchor, instructions in new.items() if instructions}
+    if not new:
+        return
+    led_to = _leads_to_new(jumps) and not behind
+    instructions = body.instructions
+    seams = Seams(instructions)
+    places = {each: place for place, each in enumerate(instructions)} if len(new) > 1 else {}
+    known = spans_of(instructions) if any(each.exn_tab_entry for added in new.values() for each in added) else set()
+    at: dict[int, list[Instruction]] = {}
+    for anchor, added in new.items():
+        place = places[anchor] if anchor in places else place_of(body, anchor)
+        seam = place + behind
+        seams.refuse(seam, led_to=led_to)
+        _settle(added, anchor, _span_for(protect, anchor, instructions, seam), known)
+        at[seam] = added
+    old = instructions.copy() if led_to else []
+    if len(at) == 1:
+        for seam, added in at.items():
+            instructions[seam:seam] = added
+    else:
+        instructions[:] = _woven(instructions, at)
+    if led_to:
+        _lead(body, old, {anchor: added[0] for anchor, added in new.items()})
+
+
+def _woven(instructions: Sequence[Instruction], at: Mapping[int, Sequence[Instruction]]) -> list[Instruction]:
+    woven: list[Instruction] = []
+    done = 0
+    for seam in sorted(at):
+        woven += instructions[done:seam]
+        woven += at[seam]
+        done = seam
+    woven += instructions[done:]
+    return woven
+
+
+def _leads_to_new(jumps: Jumps) -> bool:
+    if jumps not in ("new", "stay"):
+        raise XtabError(f"expected jumps to be 'new' or 'stay', but found {jumps!r}")
+    return jumps == "new"
+
+
+def _span_for(protect: Protect, anchor: Instruction, instructions: Sequence[Instruction], seam: int) -> Span | None:
+    """The span that the policy names."""
+    if protect is None or isinstance(protect, Span):
+        return protect
+    if protect == "anchor":
+        return anchor.exn_tab_entry
+    if protect == "before":
+        return instructions[seam - 1].exn_tab_entry if seam else None
+    if protect == "after":
+        return instructions[seam].exn_tab_entry if seam < len(instructions) else None
+    raise XtabError(f"expected protect to be 'anchor', 'before', 'after', a Span or None, but found {protect!r}")
+
+
+def _settle(added: list[Instruction], anchor: Instruction, span: Span | None, known: set[Span]) -> None:
+    """Give new instructions their span and location; spans of their own go inside `span`."""
+    location = anchor.location
+    for each in added:
+        if not isinstance(each, Instruction):
+            raise XtabError(f"expected an Instruction to put beside {anchor!r}, but found {each!r}")
+        own = each.exn_tab_entry
+        if own is None:
+            each.exn_tab_entry = span
+        while own is not None and own not in known:
+            known.add(own)
+            if own.outer is None:
+                own.outer = span
+                break
+            own = own.outer
+        if location is not None and each.location is None:
+            each.location = location
+
+
+def _lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instruction, Instruction]) -> bool:
+    """Lead the jumps among `instructions`, and the spans that protect them, to what stands instead; whether any did."""
+    source = body._source
+    found = False
+    wanted = {anchor._at for anchor in instead if anchor._source is source and isinstance(anchor._at, int)}
+    wanted |= {anchor._at.place for anchor in instead if anchor._source is source and isinstance(anchor._at, Fields)}
+    jumps = [body._original[jump] for jump, target in source.targets.items() if target in wanted]
+    jumps += [each for each in instructions if not isinstance(each._at, int) or each._source is not source]
+    for jump in jumps:
+        if jump.is_jump and jump.operand in instead:
+            jump.operand = instead[jump.operand]
+            found = True
+    for span in spans_of(instructions):
+        if span.target in instead:
+            span.target = instead[span.target]
+            found = True
+    return found
+
+
+def replace_run(
+    body: Body, first: Instruction, last: Instruction | None, instructions: Iterable[Instruction], protect: Protect
+) -> None:
+    """Put instructions, or nothing, in the place of a run."""
+    begin, end = run_of(body, first, last)
+    added = list(instructions)
+    now = body.instructions
+    refuse_half_pairs(now, begin, end, added)
+    known = spans_of(now) if any(each.exn_tab_entry for each in added) else set()
+    run = now[begin:end]
+    span = now[end].exn_tab_entry if protect == "after" and end < len(now) else _span_for(protect, first, now, begin)
+    _settle(added, first, span, known)
+    rest = now[:begin] + now[end:]
+    heir = added[0] if added else now[end] if end < len(now) else None
+    staying = [*rest, *added]
+    if heir is None:
+        _refuse_orphans(staying, set(run))
+    else:
+        _lead(body, staying, dict.fromkeys(set(run).difference(added), heir))
+    now[begin:end] = added
+
+
+def _refuse_orphans(staying: Iterable[Instruction], going: set[Instruction]) -> None:
+    """Raise EditError if something leads to what goes, since nothing comes behind it."""
+    staying = list(staying)
+    leading: list[Any] = [each for each in staying if each.is_jump and each.target in going]
+    leading += [span for span in spans_of(staying) if span.target in going]
+    if leading:
+        message = (
+            f"expected an instruction behind those that are to be removed, but found the end, and {leading[0]!r} leads "
+            "to them; replace them instead"
+        )
+        raise EditError(message, instruction=leading[0].target)
+
+
+def move_run(body: Body, first: Instruction, last: Instruction | None, before: Instruction) -> None:
+    """Take a run out and put it before another instruction, with the spans it has."""
+    begin, end = run_of(body, first, last)
+    goal = place_of(body, before)
+    if begin <= goal < end:
+        raise EditError(f"expected a place outside of the run, but found {before!r} in it", instruction=before)
+    instructions = body.instructions
+    refuse_half_pairs(instructions, begin, end)
+    Seams(instructions).refuse(goal)
+    run = instructions[begin:end]
+    del instructions[begin:end]
+    goal -= len(run) if goal >= end else 0
+    instructions[goal:goal] = run
+
+
+def copy_run(body: Body, first: Instruction, last: Instruction | None) -> list[Instruction]:
+    """New instructions like those of a run, which lead to each other where those did."""
+    begin, end = run_of(body, first, last)
+    run = body.instructions[begin:end]
+    twins = {each: copy_of(each) for each in run}
+    spans: dict[Span | None, Span | None] = {None: None}
+    for twin in twins.values():
+        if twin.is_jump and twin.operand in twins:
+            twin.operand = twins[twin.operand]
+        twin.exn_tab_entry = _copied(twin.exn_tab_entry, spans, twins)
+    return list(twins.values())
+
+
+def _copied(
+    innermost: Span | None, spans: dict[Span | None, Span | None], twins: Mapping[Instruction, Instruction]
+) -> Span | None:
+    """The span for a copy: a new one where its handler, or that of one around it, was copied too."""
+    chain: list[Span] = []
+    span = innermost
+    while span is not None and span not in spans:
+        chain.append(span)
+        span = span.outer
+    for old in reversed(chain):
+        outer = spans[old.outer]
+        if old.target in twins or outer is not old.outer:
+            spans[old] = Span(twins.get(old.target, old.target), old.depth, old.lasti, outer)
+        else:
+            spans[old] = old
+    return spans[innermost]

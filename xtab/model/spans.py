@@ -1,0 +1,42 @@
+"""Walks along spans and those around them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from xtab.model.instruction import Instruction, Span
+
+__all__ = ["lies_in", "spans_of"]
+
+
+def spans_of(instructions: Iterable[Instruction]) -> set[Span]:
+    """All spans that protect instructions, those around others included."""
+    found: set[Span] = set()
+    for innermost in {each.exn_tab_entry for each in instructions}:
+        span = innermost
+        while span is not None and span not in found:
+            found.add(span)
+            span = span.outer
+    return found
+
+
+def lies_in(span: Span | None, outer: Span, known: dict[Span | None, bool]) -> bool:
+    """Whether `span` is `outer` or lies in it.
+
+    `known` remembers the answers for one `outer`; it starts as ``{None: False}``.
+    """
+    path: list[Span] = []
+    while span not in known:
+        assert span is not None
+        path.append(span)
+        known[span] = span is outer  # also ends the walk if spans go round in a circle
+        if span is outer:
+            break
+        span = span.outer
+    answer = known[span]
+    for member in path:
+        known[member] = answer
+    return answer
