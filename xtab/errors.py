@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 __all__ = [
     "AssembleError",
     "DecodeError",
+    "EditError",
     "NestingError",
+    "RewriteError",
+    "RewriteWarning",
     "StackError",
     "TableFormatError",
     "TargetError",
+    "TextError",
     "UnsupportedVersionError",
     "XtabError",
 ]
@@ -113,6 +117,48 @@ class AssembleError(XtabError):
         return _rebuild, (type(self), self.args, {**self.__dict__, "instruction": None})
 
 
+class EditError(XtabError):
+    """An edit would part what must stay together, or can't be made where it was asked for.
+
+    You see it from the editing methods of a :class:`~xtab.Body`: something was to go between a branch and its
+    NOT_TAKEN, or in front of the first RESUME; half of such a pair was to be removed; or a span would overlap another
+    in part. Put new instructions before `next_place` instead.
+    """
+
+    def __init__(self, message: str, *, instruction: object = None, next_place: object = None) -> None:
+        self.instruction = instruction  #: the instruction at fault, or None; lost when the error is pickled
+        self.next_place = next_place  #: the next instruction before which something may be put, or None; lost likewise
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """As for all errors, but without instructions, which hang on their whole body."""
+        return _rebuild, (type(self), self.args, {**self.__dict__, "instruction": None, "next_place": None})
+
+
+class RewriteError(XtabError):
+    """The code that a transform gave can't take the place of what it was given.
+
+    You see it from :func:`xtab.rewrite` and its kin, before anything runs: the new code has other arguments than the
+    callers and the defaults of the function are made for, or reads a free variable that the function's closure lacks.
+    """
+
+    def __init__(self, expected: str, found: str, *, qualname: str, filename: str, line: int) -> None:
+        self.expected = expected  #: in words
+        self.found = found  #: in words
+        self.qualname = qualname  #: of the code that was to be replaced
+        self.filename = filename  #: of that code
+        self.line = line  #: its first
+        super().__init__(f"{qualname} ({filename}:{line}): expected {expected}, but found {found}")
+
+
+class RewriteWarning(UserWarning):
+    """A module was loaded as it is since it could not be rewritten, or rewritten code could not be kept for next time.
+
+    You see it from :func:`xtab.rewrite_imports` with ``on_error="warn"``. The message names the module and the transform;
+    with ``on_error="raise"`` you get the error itself.
+    """
+
+
 class StackError(XtabError):
     """The stack depth is not the same on all ways to an instruction, or falls below zero.
 
@@ -138,3 +184,17 @@ class UnsupportedVersionError(XtabError):
 
 class TargetError(XtabError):
     """A target given on the command line can't be found or read: the message says what to try instead."""
+
+
+class TextError(XtabError):
+    """A text can't be read as a body.
+
+    You see it from :meth:`xtab.Body.from_text`. Look at `line` and `column` of the text: the message says what is expected
+    there and what was found, with names that are close to it where it is an opcode that this Python doesn't have.
+    """
+
+    def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
+        self.line = line  #: number of the line, from 1, or None
+        self.column = column  #: of the first character at fault, from 1, or None: the whole line is
+        where = ", ".join(f"{name} {at}" for name, at in (("line", line), ("column", column)) if at is not None)
+        super().__init__(f"{where}: {message}" if where else message)
