@@ -17,6 +17,7 @@ from __future__ import annotations
 from xtab.errors import (
     AssembleError,
     DecodeError,
+    EditError,
     NestingError,
     StackError,
     TableFormatError,
@@ -46,6 +47,7 @@ __all__ = [
     "Body",
     "Cell",
     "DecodeError",
+    "EditError",
     "ExceptionTableEntry",
     "Free",
     "Instruction",

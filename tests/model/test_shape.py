@@ -110,7 +110,7 @@ def test_the_depth_of_a_new_span():
 
 
 def test_the_depth_of_a_new_span_around_another():
-    """The outer one covers all that the inner one does; and what can't be reached has no depth, so any will do."""
+    """The outer one covers all that the inner one does; what cannot be reached has the depth of its handler."""
     body = xtab.decode(lambda x: x)
     handler, other = Instruction("RERAISE", 0), Instruction("RERAISE", 0)
     outer = Span(handler)
@@ -123,5 +123,5 @@ def test_the_depth_of_a_new_span_around_another():
         Instruction("RERAISE", 0, exn_tab_entry=dead),
     ]
     depths = {(region.first - place, region.depth) for region in read_body(body).shape.regions}
-    assert depths == {(2, 1), (4, 1), (8, 0)}
+    assert depths == {(2, 1), (4, 1), (8, 1)}  # one handler, one depth
     assert CURRENT.pops(CURRENT.number["BUILD_TUPLE"], 1) == 1

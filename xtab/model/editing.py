@@ -71,7 +71,7 @@ def insert(
     body: Body, anchors: Mapping[Instruction, Iterable[Instruction]], *, behind: bool, protect: Protect, jumps: Jumps
 ) -> None:
     """Put instructions before each anchor, or behind."""
-    new = {anchor: list(instructions) for anchor, instructions in anchors.items()}
+    new = {anchor: _checked(instructions, anchor) for anchor, instructions in anchors.items()}
     new = {anchor: instructions for anchor, instructions in new.items() if instructions}
     if not new:
         return
@@ -95,6 +95,14 @@ def insert(
         instructions[:] = _woven(instructions, at)
     if led_to:
         _lead(body, old, {anchor: added[0] for anchor, added in new.items()})
+
+
+def _checked(instructions: Iterable[Any], anchor: Instruction) -> list[Instruction]:
+    added = list(instructions)
+    for each in added:
+        if not isinstance(each, Instruction):
+            raise XtabError(f"expected an Instruction to put beside {anchor!r}, but found {each!r}")
+    return added
 
 
 def _woven(instructions: Sequence[Instruction], at: Mapping[int, Sequence[Instruction]]) -> list[Instruction]:
@@ -131,8 +139,6 @@ def _settle(added: list[Instruction], anchor: Instruction, span: Span | None, kn
     """Give new instructions their span and location; spans of their own go inside `span`."""
     location = anchor.location
     for each in added:
-        if not isinstance(each, Instruction):
-            raise XtabError(f"expected an Instruction to put beside {anchor!r}, but found {each!r}")
         own = each.exn_tab_entry
         if own is None:
             each.exn_tab_entry = span
@@ -170,7 +176,7 @@ def replace_run(
 ) -> None:
     """Put instructions, or nothing, in the place of a run."""
     begin, end = run_of(body, first, last)
-    added = list(instructions)
+    added = _checked(instructions, first)
     now = body.instructions
     refuse_half_pairs(now, begin, end, added)
     known = spans_of(now) if any(each.exn_tab_entry for each in added) else set()

@@ -50,6 +50,7 @@ def protect_run(
 class _Protection:
     def __init__(self, instructions: Sequence[Instruction], begin: int, end: int, new: Span) -> None:
         self._run = run = instructions[begin:end]
+        self._ends = _nearest(run), _nearest(reversed(run))
         self._outside = _nearest(instructions[begin - 1 :: -1] if begin else []), _nearest(instructions[end:])
         self._new = new
         in_run, in_all = _extents(run), _extents(instructions)
@@ -64,19 +65,13 @@ class _Protection:
 
     def _goes_around(self, span: Span) -> bool:
         """Whether all code of the run lies between the first and the last instruction that the span protects."""
-        return all(lies_in(each.exn_tab_entry, span, {None: False}) for each in self._ends(span))
-
-    def _ends(self, span: Span) -> tuple[Instruction, Instruction]:
-        """The first and the last instruction of the run, without fillers that the span leaves out."""
-        inside: dict[Span | None, bool] = {None: False}
-        ends = [each for each in self._run if not _IS_FILLER[each.opcode] or lies_in(each.exn_tab_entry, span, inside)]
-        return ends[0], ends[-1]
+        return all(each and lies_in(each.exn_tab_entry, span, {None: False}) for each in self._ends)
 
     def _is_cut(self, span: Span) -> bool:
         """Whether the span goes on right outside of the run, at one of its ends."""
         return any(
-            outside is not None and all(lies_in(each.exn_tab_entry, span, {None: False}) for each in (outside, within))
-            for outside, within in zip(self._outside, self._ends(span), strict=True)
+            all(each and lies_in(each.exn_tab_entry, span, {None: False}) for each in (outside, within))
+            for outside, within in zip(self._outside, self._ends, strict=True)
         )
 
     def _overlap(self, span: Span) -> EditError:
@@ -131,23 +126,29 @@ class _Protection:
 
 
 def _nearest(instructions: Iterable[Instruction]) -> Instruction | None:
-    """The first instruction that is no filler outside of all spans."""
-    return next((each for each in instructions if not _IS_FILLER[each.opcode] or each.exn_tab_entry is not None), None)
+    """The first instruction that is no hole."""
+    return next((each for each in instructions if not _is_hole(each)), None)
+
+
+def _is_hole(instruction: Instruction) -> bool:
+    return instruction.exn_tab_entry is None and _IS_FILLER[instruction.opcode] != 0
 
 
 def _extents(instructions: Iterable[Instruction]) -> Counter[Span]:
     """How many instructions each span protects, itself or by spans inside it."""
     found: Counter[Span] = Counter()
     for innermost, count in Counter(each.exn_tab_entry for each in instructions).items():
+        chain: set[Span] = set()
         span = innermost
-        while span is not None:
+        while span is not None and span not in chain:  # a circle of spans is for assembly to refuse
+            chain.add(span)
             found[span] += count
             span = span.outer
     return found
 
 
 def _filled(run: Sequence[Instruction], around: set[Span]) -> list[Span | None]:
-    """The innermost span of each instruction; fillers without one of their own count as what stands before them.
+    """The innermost span of each instruction; holes count as what stands before them.
 
     At the start of the run it is what stands behind them.
     """
@@ -155,21 +156,21 @@ def _filled(run: Sequence[Instruction], around: set[Span]) -> list[Span | None]:
     waiting = 0
     for each in run:
         span = each.exn_tab_entry
-        if _IS_FILLER[each.opcode] and (span is None or span in around):
+        if _is_hole(each):
             if len(found) == waiting:
                 waiting += 1
                 found.append(span)
             else:
-                found.append(_outermost_in(found[-1], around))
+                found.append(_innermost_of(found[-1], around))
             continue
         if waiting and len(found) == waiting:
-            found[:] = [_outermost_in(span, around)] * waiting
+            found[:] = [_innermost_of(span, around)] * waiting
         found.append(span)
     return found
 
 
-def _outermost_in(span: Span | None, around: set[Span]) -> Span | None:
-    """The innermost of the spans `around` that `span` lies in, or is."""
+def _innermost_of(span: Span | None, around: set[Span]) -> Span | None:
+    """The innermost of the spans `around` that `span` lies in, or is, or None."""
     while span is not None and span not in around:
         span = span.outer
     return span

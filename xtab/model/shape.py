@@ -338,12 +338,12 @@ def _is_span(found: Any) -> bool:
 def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
     """The regions, with the depth of new spans computed: what whatever they protect leaves on the stack when it raises.
 
-    An instruction has taken its operands off by then. Handlers of new spans may stand in new spans, so this goes on
-    until nothing changes: what is found later can only be less.
+    An instruction has taken its operands off by then. New spans with the same handler share a depth. Handlers of new
+    spans may stand in new spans, so this goes on until nothing changes: what is found later can only be less.
     """
     regions = shape.regions
     spans = [instructions[region.first].exn_tab_entry for region in regions]
-    known: dict[Span, int] = {}
+    known: dict[tuple[Instruction, bool], int] = {}
     while True:
         depths = measure(
             shape._replace(regions=regions), strict=False
@@ -357,13 +357,16 @@ def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
             ]
             if left:
                 for around in _new_spans(span, instructions[region.first], region.first):
-                    least[around] = max(0, min(least.get(around, left[0]), *left))
+                    key = around.target, bool(around.lasti)
+                    least[key] = max(0, min(least.get(key, left[0]), *left))
         if least == known:
             # what can't be reached has no depth: any will do, since the handler is never entered either
             return [region if region.depth is not None else region._replace(depth=0) for region in regions]
         known = least
         regions = [
-            region if span is None or span.depth is not None else region._replace(depth=known.get(span))
+            region
+            if span is None or span.depth is not None
+            else region._replace(depth=known.get((span.target, region.lasti)))
             for region, span in zip(regions, spans, strict=True)
         ]
 
