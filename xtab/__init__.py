@@ -19,9 +19,12 @@ from xtab.errors import (
     DecodeError,
     EditError,
     NestingError,
+    RewriteError,
+    RewriteWarning,
     StackError,
     TableFormatError,
     TargetError,
+    TextError,
     UnsupportedVersionError,
     XtabError,
 )
@@ -39,6 +42,7 @@ from xtab.model.instruction import Instruction, Span
 from xtab.model.nesting import flatten, nest
 from xtab.model.stack import stack_depths, stack_size
 from xtab.model.tables import Cell, Free
+from xtab.transform.rewrite import rewrite, rewrite_code, swap_code
 
 __version__ = "0.1.0"
 
@@ -54,10 +58,13 @@ __all__ = [
     "Layout",
     "Location",
     "NestingError",
+    "RewriteError",
+    "RewriteWarning",
     "Span",
     "StackError",
     "TableFormatError",
     "TargetError",
+    "TextError",
     "UnsupportedVersionError",
     "XtabError",
     "assemble",
@@ -67,6 +74,9 @@ __all__ = [
     "flatten",
     "nest",
     "parse_exception_table",
+    "rewrite",
+    "rewrite_code",
     "stack_depths",
     "stack_size",
+    "swap_code",
 ]

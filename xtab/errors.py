@@ -189,8 +189,8 @@ class TargetError(XtabError):
 class TextError(XtabError):
     """A text can't be read as a body.
 
-    You see it from :meth:`xtab.Body.from_text`. Look at `line` and `column` of the text: the message says what is expected
-    there and what was found, with names that are close to it where it is an opcode that this Python doesn't have.
+    You see it from :meth:`xtab.Body.from_text`. Look at `line` and `column` of the text: the message says what is
+    expected there and what was found, and for an opcode that this Python doesn't have, which names are close to it.
     """
 
     def __init__(self, message: str, *, line: int | None = None, column: int | None = None) -> None:
