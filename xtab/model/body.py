@@ -89,7 +89,7 @@ class Body:
     <class 'code'>
     """
 
-    def __init__(self, code: CodeType, instructions: list[Instruction], source: Source) -> None:
+    def __init__(self, code: CodeType, instructions: list[Instruction], source: Source, spans: list[Span]) -> None:
         self.instructions = instructions  #: what runs, in order
         self.name: str = code.co_name
         self.qualname: str = code.co_qualname
@@ -105,6 +105,7 @@ class Body:
         self._code = code
         self._source = source
         self._original = instructions.copy()  # by place in the source
+        self._spans = spans  # of each region of the source
         #: where the instructions lay when the body was last decoded or assembled
         self.layout = Layout(self._original, source.starts)
 

@@ -63,12 +63,11 @@ def decode(code: Any) -> Body:
     for place, instruction in enumerate(instructions):
         instruction._at = place
         instruction._source = source
-        instruction.exn_tab_entry = None
+        instruction._span = None
     for index, target in source.targets.items():
         instructions[index]._target = instructions[target]
-    if source.entries:
-        _add_spans(instructions, source.shape.regions, source.entries)
-    return Body(code, instructions, source)
+    spans = _add_spans(instructions, source.shape.regions, source.entries) if source.entries else []
+    return Body(code, instructions, source, spans)
 
 
 def read_source(code: CodeType) -> Source:
@@ -198,14 +197,21 @@ def _split_instruction(number: int, entry: ExceptionTableEntry, starts: list[int
     return DecodeError(message, offset=offset)
 
 
-def _add_spans(instructions: list[Instruction], regions: list[Region], entries: list[ExceptionTableEntry]) -> None:
+def _add_spans(
+    instructions: list[Instruction], regions: list[Region], entries: list[ExceptionTableEntry]
+) -> list[Span]:
+    """Give the instructions their spans; returns the span of each region."""
     spans: dict[tuple[int, int, bool], Span] = {}
+    by_region: list[Span] = []
     for region, entry in zip(regions, entries, strict=True):
-        span = spans.get(entry[2:])
+        key = entry[2:]
+        span = spans.get(key)
         if span is None:
-            span = spans[entry[2:]] = Span(instructions[region.handler], entry.depth, entry.lasti)
-        for instruction in instructions[region.first : region.end]:
-            instruction.exn_tab_entry = span
+            span = spans[key] = Span(instructions[region[2]], region[3], region[4])
+        by_region.append(span)
+        for instruction in instructions[region[0] : region[1]]:
+            instruction._span = span
     for key, parent in region_parents(entries).items():
         if parent is not None:
             spans[key].outer = spans[parent]
+    return by_region
