@@ -114,6 +114,20 @@ def kinds_of(body, place):
         yield "seam"
 
 
+def promised(model, each, *, behind=True):
+    """What a policy promises that names the handler of an instruction; `behind`: the new ones stand before it.
+
+    The handler of a PUSH_EXC_INFO counts on what that pushes, and CLEANUP_THROW on throw(): then it's the next one, who
+    gets what these raise.
+    """
+    found = model.protected[each]
+    if each.opname == "PUSH_EXC_INFO" and behind and found:
+        found = model.protected[found[0]]
+    while found and found[0].opname == "CLEANUP_THROW":
+        found = model.protected[found[0]]
+    return found
+
+
 POLICIES = ["anchor", "before", "after", None, "given"]
 
 
@@ -143,9 +157,9 @@ def check_insertion(body, place, policy, jumps):
         model.lead(anchor, new[0])
     given = isinstance(protect, Span) and (protect.target, False)
     says = {
-        "anchor": model.protected[anchor],
-        "after": model.protected[anchor],
-        "before": model.protected[front],
+        "anchor": promised(model, anchor),
+        "after": promised(model, anchor),
+        "before": promised(model, front, behind=False),
         "given": given,
         None: None,
     }
@@ -172,10 +186,10 @@ def test_insert_after_keeps_its_words_everywhere(policy):
             new = I("NOP")
             body.insert_after(anchor, [new], protect=protect)
             assert body.instructions[place + 1] is new
-            last = model.protected[behind[0]] if behind else None
+            last = promised(model, behind[0]) if behind else None
             model.protected[new] = {
-                "anchor": model.protected[anchor],
-                "before": model.protected[anchor],
+                "anchor": promised(model, anchor, behind=False),
+                "before": promised(model, anchor, behind=False),
                 "after": last,
                 "given": isinstance(protect, Span) and (protect.target, False),
                 None: None,
@@ -223,17 +237,18 @@ def edit(data, body, model, what, anchor):
     new = I("NOP")
     if what == "before":
         body.insert_before(anchor, [new])
+        model.protected[new] = promised(model, anchor)
         model.lead(anchor, new)
-        model.protected[new] = model.protected[anchor]
     elif what == "after":
         body.insert_after(anchor, [new])
-        model.protected[new] = model.protected[anchor]
+        model.protected[new] = promised(model, anchor, behind=False)
     elif what == "replace":
         if CURRENT.effect(anchor.opcode, anchor.arg or 0) or anchor.is_jump or CURRENT.stops[anchor.opcode]:
             return
         body.replace(anchor, [new])
+        model.protected[new] = promised(model, anchor)
+        del model.protected[anchor]
         model.lead(anchor, new)
-        model.protected[new] = model.protected.pop(anchor)
     elif what == "remove":
         if anchor.opname != "NOP":
             return

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import random
+import runpy
+import sysconfig
 from itertools import accumulate
+from pathlib import Path
 
 import pytest
 
 import xtab
 from xtab import Instruction
 from xtab.format.opcodes import CURRENT
+from xtab.model.assemble import _code_bytes
 from xtab.model.layout import lay_out
+from xtab.model.positions import location_table
 from xtab.model.shape import read_body
+
+TOOLS = runpy.run_path(str(Path(__file__).parents[1] / "insertion.py"))
+LIBRARY = Path(sysconfig.get_path("stdlib"))
 
 
 def laid_out(body):
@@ -101,3 +110,32 @@ def test_a_conditional_jump_back_is_reversed():
     assert branch not in found.instructions[at + 1 :]
     assert len(found.instructions) == len(body.instructions) + 1 + len(skipped)
     assert branch.opname == "POP_JUMP_IF_TRUE"
+
+
+@pytest.mark.parametrize("name", ["contextlib", "subprocess", "asyncio/tasks"])
+def test_the_short_way_gives_what_the_long_way_gives(name):
+    """NOPs at random places, a few with a location: as if nobody knew where instructions come from."""
+    choose = random.Random(name)
+    path = LIBRARY / f"{name}.py"
+    short = 0
+    for code in TOOLS["code_objects"](compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
+        for count in (0, 1, 1, 2, 300):
+            body = xtab.decode(code)
+            for _ in range(count):
+                location = choose.choice([*[None] * 9, (3, 3, 4, 5)])
+                place = choose.randrange(len(body.instructions))
+                body.instructions.insert(place, Instruction("NOP", location=location))
+            found = read_body(body)
+            now = lay_out(found)
+            then = lay_out(found._replace(loose=list(found.shape.targets), plain=False))
+            assert (now.shape, now.starts, now.sizes, now.prefixes) == (
+                then.shape,
+                then.starts,
+                then.sizes,
+                then.prefixes,
+            )
+            assert _code_bytes(now, body._source) == _code_bytes(then._replace(plain=False), body._source)
+            tables = [location_table(each, body._source, body.first_line) for each in (now, then._replace(plain=False))]
+            assert tables[0] == tables[1]
+            short += now.plain
+    assert short > 0

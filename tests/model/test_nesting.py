@@ -292,3 +292,13 @@ def test_deep_regions_come_back():
 def test_both_agree_with_the_codec(table):
     """What `flatten` gives is what the assembler takes and the parser gives back."""
     assert xtab.parse_exception_table(xtab.assemble_exception_table(flatten(nest(table)))) == table
+
+
+@given(canonical_tables())
+def test_parents_are_found_the_same_in_few_entries_and_in_many(table):
+    """Entries of their own, far behind, take a table to the search for many."""
+    behind = max((max(entry.end, entry.target) for entry in table), default=0) + 2
+    more = [E(behind + 2 * n, behind + 2 * n + 2, behind + 200 + 2 * n, 0, False) for n in range(40)]
+    many = nesting.region_parents([*table, *more])
+    found = nesting.region_parents(table)
+    assert found == {key: many[key] for key in found}

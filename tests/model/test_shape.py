@@ -125,3 +125,23 @@ def test_the_depth_of_a_new_span_around_another():
     depths = {(region.first - place, region.depth) for region in read_body(body).shape.regions}
     assert depths == {(2, 1), (4, 1), (8, 1)}  # one handler, one depth
     assert CURRENT.pops(CURRENT.number["BUILD_TUPLE"], 1) == 1
+
+
+def test_a_changed_span_is_noticed_whatever_was_changed():
+    """Its depth, its lasti, its handler, and the span of an instruction, each by itself."""
+
+    def sample(a):
+        try:
+            return a.b
+        except ValueError:
+            return a
+
+    before = read_body(xtab.decode(sample)).shape.regions
+    for attribute, value in (("depth", 7), ("lasti", True), ("target", None)):
+        body = xtab.decode(sample)
+        span = next(each.exn_tab_entry for each in body.instructions if each.exn_tab_entry)
+        setattr(span, attribute, body.instructions[-1] if value is None else value)
+        assert read_body(body).shape.regions[0] != before[0]
+    body = xtab.decode(sample)
+    next(each for each in body.instructions if each.exn_tab_entry).exn_tab_entry = None
+    assert read_body(body).shape.regions[0].first == before[0].first + 1

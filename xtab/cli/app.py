@@ -8,6 +8,7 @@ import click
 
 from xtab.cli.check import check
 from xtab.cli.output import INTERRUPTED, UNUSABLE, version_line
+from xtab.cli.rewrite import rewrite
 from xtab.errors import TargetError
 
 if TYPE_CHECKING:
@@ -46,3 +47,4 @@ def app() -> None:
 
 
 app.add_command(check)
+app.add_command(rewrite)

@@ -61,7 +61,7 @@ def assemble(body: Body) -> CodeType:
     stack_size, all_reached = measure_size(shape)
     body.layout = Layout(laid_out.instructions, starts)
     return body._code.replace(
-        co_code=_code_bytes(laid_out),
+        co_code=_code_bytes(laid_out, body._source),
         co_linetable=location_table(laid_out, body._source, body.first_line),
         co_exceptiontable=_exception_table(shape.regions, starts),
         co_stacksize=stack_size if all_reached else max(stack_size, body.stacksize),
@@ -105,7 +105,36 @@ def _tables(source: Source) -> dict[str, Any]:
 _rows: list[list[bytes]] = [[]] * 256  # [opcode][operand below 256] -> the bytes of the instruction, caches included
 
 
-def _code_bytes(laid_out: LaidOut) -> bytes:
+def _code_bytes(laid_out: LaidOut, source: Source) -> bytes:
+    """co_code: slices of the source's for stretches that are as they were, instruction for instruction for others."""
+    if not laid_out.plain:
+        return _all_code_bytes(laid_out)
+    (opcodes, args, _, _, _), _, parts, starts, _, prefixes, loose, _ = laid_out
+    code, old_starts = source.code.co_code, source.starts
+    pieces = []
+    for place, old, length in parts:
+        if old >= 0:
+            pieces.append(code[2 * old_starts[old] : 2 * old_starts[old + length]])
+        else:
+            pieces.append(_unit_bytes(opcodes[place], args[place], prefixes.get(place, 0)))
+    if not loose:
+        return b"".join(pieces)
+    joined = bytearray().join(pieces)
+    for jump in loose:
+        unit_bytes = _unit_bytes(opcodes[jump], args[jump], prefixes.get(jump, 0))
+        start = 2 * starts[jump]
+        joined[start : start + len(unit_bytes)] = unit_bytes
+    return bytes(joined)
+
+
+def _unit_bytes(opcode: int, arg: int, prefixes: int) -> bytes:
+    """The bytes of one instruction, EXTENDED_ARG and caches included."""
+    high = b"" if not prefixes else (arg >> 8).to_bytes(prefixes, "big")
+    units = [bytes((CURRENT.extended_arg, byte)) for byte in high]
+    return b"".join([*units, bytes((opcode, arg & 0xFF)), bytes(2 * CURRENT.caches[opcode])])
+
+
+def _all_code_bytes(laid_out: LaidOut) -> bytes:
     """co_code: an opcode and an operand each, zeros for the caches, EXTENDED_ARG in front of large operands."""
     opcodes, args, prefixes = laid_out.shape.opcodes, laid_out.shape.args, laid_out.prefixes
     if prefixes:
@@ -127,9 +156,10 @@ def _code_bytes(laid_out: LaidOut) -> bytes:
 def _exception_table(regions: list[Region], starts: list[int]) -> bytes:
     if not regions:
         return b""
+    new = tuple.__new__  # twice as fast as the constructor of a NamedTuple
     return assemble_exception_table(
         [
-            ExceptionTableEntry(2 * starts[first], 2 * starts[end], 2 * starts[handler], depth or 0, lasti)
+            new(ExceptionTableEntry, (2 * starts[first], 2 * starts[end], 2 * starts[handler], depth or 0, lasti))
             for first, end, handler, depth, lasti in regions
         ]
     )

@@ -97,7 +97,9 @@ class Body:
     <class 'code'>
     """
 
-    def __init__(self, code: CodeType, instructions: list[Instruction], source: Source) -> None:
+    def __init__(
+        self, code: CodeType, instructions: list[Instruction], source: Source, spans: list[Span] | None = None
+    ) -> None:
         self.instructions = instructions  #: what runs, in order
         self.name: str = code.co_name
         self.qualname: str = code.co_qualname
@@ -115,6 +117,9 @@ class Body:
         self._original = instructions.copy()  # by place in the source
         self._near = 0  # where the instruction was that was looked for last
         self._fresh = 0  # how many names `fresh_local` has given
+        self._spans = spans or []  # of each region of the source
+        if spans is None:
+            source.respanned = True  # the instructions tell
         #: where the instructions lay when the body was last decoded or assembled
         self.layout = Layout(self._original, source.starts)
 
@@ -178,7 +183,9 @@ class Body:
             instructions: what to put there. Those without a location get the anchor's.
             protect: who handles an exception of the new instructions: ``"anchor"``, the span that protects the anchor;
                 ``"before"``, the one of the instruction in front of the new ones; ``"after"``, of the one behind them;
-                a `Span`; or None: nothing does. Instructions that have spans of their own keep them, inside that one.
+                a `Span`; or None: nothing does. A span whose handler could not cope counts as the one around it: that
+                of PUSH_EXC_INFO, which is still to save the exception, and those for exceptions that throw() brings.
+                Instructions that have spans of their own keep them, inside that one.
             jumps: ``"new"``: jumps and handlers that lead to the anchor now lead to the first new instruction;
                 ``"stay"``: they lead to the anchor still, so that only what falls through runs the new ones.
 
@@ -408,10 +415,10 @@ class Body:
                 return name
 
     def to_text(self) -> str:
-        """The body as text that a person can read and edit; :meth:`from_text` gives the same body back.
+        r"""The body as text that a person can read and edit; :meth:`from_text` gives the same body back.
 
         >>> import xtab
-        >>> print(xtab.Body.from_text("function one()\\n RESUME 0\\n LOAD_CONST 1\\n RETURN_VALUE").to_text())
+        >>> print(xtab.Body.from_text("function one()\n RESUME 0\n LOAD_CONST 1\n RETURN_VALUE").to_text())
         function one()
                 RESUME 0
                 LOAD_CONST 1
@@ -424,7 +431,7 @@ class Body:
 
     @staticmethod
     def from_text(text: str, *, objects: Mapping[str, Any] | None = None) -> Body:
-        """The body that a text describes, as :meth:`to_text` writes it, or written by hand.
+        r"""The body that a text describes, as :meth:`to_text` writes it, or written by hand.
 
         Args:
             text: the text; the page "Bodies as text" of the documentation tells what may be in it.
@@ -434,12 +441,25 @@ class Body:
             TextError: the text can't be read; it says where and what was expected there.
 
         >>> import xtab
-        >>> xtab.Body.from_text("function one()\\n RESUME 0\\n LOAD_CONST 1\\n RETURN_VALUE")
+        >>> xtab.Body.from_text("function one()\n RESUME 0\n LOAD_CONST 1\n RETURN_VALUE")
         <Body of one, 3 instructions>
         """
         from xtab.model.text import from_text  # noqa: PLC0415  # likewise
 
         return from_text(text, objects=objects)
+
+    def text_objects(self) -> dict[str, Any]:
+        """The constants that have no literal, by the names that :meth:`to_text` gives them: for :meth:`from_text`.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda: 0)
+        >>> body.insert_after(body.instructions[0], [xtab.Instruction("LOAD_CONST", print), xtab.Instruction("POP_TOP")])
+        >>> body.text_objects()
+        {'builtin_function_or_method': <built-in function print>}
+        """
+        from xtab.model.text import objects_in  # noqa: PLC0415  # likewise
+
+        return objects_in(self)
 
     def __repr__(self) -> str:
         return f"<Body of {self.qualname}, {len(self.instructions)} instructions>"

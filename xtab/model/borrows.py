@@ -43,7 +43,7 @@ def unborrow(found: BodyShape, source: Source) -> BodyShape:
     for load in loads:
         if not _consumed(found, load, ends[load]):
             opcodes[load] = CURRENT.borrows[opcodes[load]]
-    return found._replace(shape=shape._replace(opcodes=bytes(opcodes)))
+    return found._replace(shape=shape._replace(opcodes=bytes(opcodes)), plain=False)
 
 
 def _stretches(found: BodyShape, source: Source) -> list[Part]:

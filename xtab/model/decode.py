@@ -1,7 +1,7 @@
 """`decode`: a code object becomes a `Body`.
 
-1. `read_source` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the bytes that are
-   not zero at even places are the opcodes; prefixes are folded into the instruction behind them.
+1. `read_source` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the units that are
+   not zero are the instructions (`_without_caches`); prefixes are folded into the instruction behind them.
 2. Jumps and ranges of the exception table are turned from offsets into indices (`_targets`, `_region`).
 3. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest`
    finds it. All else an instruction knows stays in the columns of the `Source` until it is asked for.
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import accumulate, compress, repeat
-from operator import sub
 from typing import TYPE_CHECKING, Any
 
 from xtab.errors import DecodeError
@@ -63,28 +62,25 @@ def decode(code: Any) -> Body:
     for place, instruction in enumerate(instructions):
         instruction._at = place
         instruction._source = source
-        instruction.exn_tab_entry = None
+        instruction._span = None
     for index, target in source.targets.items():
         instructions[index]._target = instructions[target]
-    if source.entries:
-        _add_spans(instructions, source.shape.regions, source.entries)
-    return Body(code, instructions, source)
+    spans = _add_spans(instructions, source.shape.regions, source.entries) if source.entries else []
+    return Body(code, instructions, source, spans)
 
 
 def read_source(code: CodeType) -> Source:
     """The instructions of a code object as numbers, in columns."""
     code_bytes = code.co_code
-    units = code_bytes[::2]
-    opcodes = units.replace(b"\0", b"")
-    args = list(compress(code_bytes[1::2], units))
+    compact = _without_caches(code_bytes)
+    opcodes, args = compact[::2], list(compact[1::2])
     sizes = opcodes.translate(CURRENT.units)
     starts = list(accumulate(sizes, initial=0))
-    _check_units(units, opcodes, starts)
+    _check_units(code_bytes, opcodes, starts)
     prefixes: dict[int, int] = {}
     wide = CURRENT.extended_arg in opcodes
     if wide:
-        opcodes, args, starts, prefixes = _fold_prefixes(opcodes, args, starts)
-        sizes = bytes(map(sub, starts[1:], starts))  # at most 3 prefixes and 10 caches: they fit
+        opcodes, args, starts, sizes, prefixes = _fold_prefixes(opcodes, args, starts)
     targets = _targets(opcodes, args, starts)
     entries: list[ExceptionTableEntry] = []
     regions: list[Region] = []
@@ -95,7 +91,17 @@ def read_source(code: CodeType) -> Source:
     return Source(code, shape, starts, sizes, prefixes, entries)
 
 
-def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
+def _without_caches(code_bytes: bytes) -> bytes:
+    """The code units that are not zero.
+
+    Units are taken for the characters of a text, from which one character is dropped: the fastest loops over pairs of
+    bytes that there are. `surrogatepass` lets all units through.
+    """
+    text = code_bytes.decode("utf-16-be", "surrogatepass").replace("\0", "")
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def _check_units(code_bytes: bytes, opcodes: bytes, starts: list[int]) -> None:
     """Every opcode is known, and the zeros are just its caches.
 
     A code object gives its caches back as zeros, so no distance between two opcodes is too short: none is too long
@@ -103,12 +109,14 @@ def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
     """
     if (
         opcodes
-        and starts[-1] == len(units)
-        and starts[-2] + 1 == len(units.rstrip(b"\0"))
+        and 2 * starts[-1] == len(code_bytes)
+        and 2 * starts[-2] + 2 - len(code_bytes.rstrip(b"\0")) in (0, 1)  # 1: its operand is 0
+        and 0 not in opcodes
         and 1 not in opcodes.translate(CURRENT.unknown)
         and opcodes[-1] != CURRENT.extended_arg
     ):
         return
+    units = code_bytes[::2]
     if not opcodes:
         raise DecodeError(f"expected an instruction, but found {len(units)} units of cache")
     expected = 0
@@ -127,10 +135,11 @@ def _check_units(units: bytes, opcodes: bytes, starts: list[int]) -> None:
 
 def _fold_prefixes(
     opcodes: bytes, args: list[int], starts: list[int]
-) -> tuple[bytes, list[int], list[int], dict[int, int]]:
+) -> tuple[bytes, list[int], list[int], bytes, dict[int, int]]:
     """Fold each run of EXTENDED_ARG into the instruction behind it, which then starts at the first of them."""
     prefix = CURRENT.extended_arg
     surplus: dict[int, int] = {}
+    counts: list[tuple[int, int]] = []  # which instruction has how many
     folded = 0
     place = opcodes.find(prefix)
     while place >= 0:
@@ -145,24 +154,28 @@ def _fold_prefixes(
                 f"expected an operand below 2**31 in at most three EXTENDED_ARG, but found {count} that make {value}"
             )
             raise DecodeError(detail, offset=2 * starts[first])
-        if value < 1 << 8 * count:
-            surplus[place - folded - count] = count
         folded += count
+        counts.append((place - folded, count))
+        if value < 1 << 8 * count:
+            surplus[place - folded] = count
         args[place] = value
         starts[place] = starts[first]
         place = opcodes.find(prefix, place)
     keep = opcodes.translate(_NOT_PREFIX)
-    kept = [*compress(starts, keep), starts[-1]]
-    return opcodes.replace(bytes([prefix]), b""), list(compress(args, keep)), kept, surplus
+    kept = opcodes.replace(bytes([prefix]), b"")
+    sizes = bytearray(kept.translate(CURRENT.units))
+    for place, count in counts:
+        sizes[place] += count
+    return kept, list(compress(args, keep)), [*compress(starts, keep), starts[-1]], bytes(sizes), surplus
 
 
 def _targets(opcodes: bytes, args: list[int], starts: list[int]) -> dict[int, int]:
     """Index of each jump -> index of its target."""
     targets: dict[int, int] = {}
-    distance = opcodes.translate(CURRENT.distance)
     size = len(opcodes)
-    for index in compress(range(size), distance):
-        unit = starts[index + 1] + args[index] if distance[index] == 1 else starts[index + 1] - args[index]
+    kinds = opcodes.translate(CURRENT.distance)
+    for index in compress(range(size), kinds):
+        unit = starts[index + 1] + args[index] if kinds[index] == 1 else starts[index + 1] - args[index]
         target = bisect_left(starts, unit)
         if target >= size or starts[target] != unit:
             name = CURRENT.name[opcodes[index]]
@@ -178,11 +191,9 @@ def _regions(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Regi
     new = tuple.__new__
     for entry in entries:
         start, end, target, depth, lasti = entry
-        first, stop, handler = (
-            bisect_left(starts, start >> 1),
-            bisect_left(starts, end >> 1),
-            bisect_left(starts, target >> 1),
-        )
+        first = bisect_left(starts, start >> 1)
+        stop = bisect_left(starts, end >> 1, first)
+        handler = bisect_left(starts, target >> 1)
         if starts[first] + starts[stop] + starts[handler] != (start + end + target) >> 1:
             raise _split_instruction(len(regions), entry, starts)
         regions.append(new(Region, (first, stop, handler, depth, lasti)))
@@ -198,14 +209,21 @@ def _split_instruction(number: int, entry: ExceptionTableEntry, starts: list[int
     return DecodeError(message, offset=offset)
 
 
-def _add_spans(instructions: list[Instruction], regions: list[Region], entries: list[ExceptionTableEntry]) -> None:
+def _add_spans(
+    instructions: list[Instruction], regions: list[Region], entries: list[ExceptionTableEntry]
+) -> list[Span]:
+    """Give the instructions their spans; returns the span of each region."""
     spans: dict[tuple[int, int, bool], Span] = {}
+    by_region: list[Span] = []
     for region, entry in zip(regions, entries, strict=True):
-        span = spans.get(entry[2:])
+        key = entry[2:]
+        span = spans.get(key)
         if span is None:
-            span = spans[entry[2:]] = Span(instructions[region.handler], entry.depth, entry.lasti)
-        for instruction in instructions[region.first : region.end]:
-            instruction.exn_tab_entry = span
+            span = spans[key] = Span(instructions[region[2]], region[3], region[4])
+        by_region.append(span)
+        for instruction in instructions[region[0] : region[1]]:
+            instruction._span = span
     for key, parent in region_parents(entries).items():
-        if parent is not None:
+        if parent:
             spans[key].outer = spans[parent]
+    return by_region

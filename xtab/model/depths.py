@@ -9,6 +9,8 @@
    covers is reached.
 3. A segment entered again with another base is an error, and so is a depth below zero.
 4. The size is the greatest depth in what was reached.
+5. Who only asks for the size gets it from `_size_in_order`, one pass from front to back, where every segment is entered
+   from the code before it and all ways agree: what compilers write is mostly so. Else `_walk` has the word.
 
 Generators need no rule of their own: RETURN_GENERATOR leaves one value on the new frame's stack. Follows
 Python/flowgraph.c, calculate_stackdepth (3.11: Python/compile.c, stackdepth), except that handlers nobody can reach
@@ -59,6 +61,9 @@ def measure(shape: Shape, offsets: Sequence[int] | None = None, *, strict: bool 
 
 def measure_size(shape: Shape) -> tuple[int, bool]:
     """Only the size, and whether every instruction can be reached: `measure` without the list."""
+    size = _size_in_order(shape)
+    if size is not None:
+        return size, True
     walked = _walk(shape, None, strict=True)
     ends = walked.ends
     reached = 0
@@ -76,20 +81,73 @@ class _Walked(NamedTuple):
     entered: dict[int, tuple[int, int, int]]  # segment -> where it was entered first, base, instruction that led there
 
 
+def _effects(shape: Shape) -> list[int]:
+    """What each instruction changes the depth by, when it doesn't jump."""
+    opcodes, args = shape.opcodes, shape.args
+    rows, effects = CURRENT.effect_rows, array("b", opcodes.translate(CURRENT.fixed_effect)).tolist()
+    varying = opcodes.translate(CURRENT.varying)
+    try:
+        for index in compress(range(len(args)), varying):
+            effects[index] = rows[opcodes[index]][args[index]]
+    except IndexError:  # an operand of 256 or more
+        for index in compress(range(len(args)), varying):
+            arg, opcode = args[index], opcodes[index]
+            effects[index] = rows[opcode][arg] if arg < 256 else CURRENT.effect(opcode, arg)
+    return effects
+
+
 def _heights(shape: Shape) -> list[int]:
     """Depth before each instruction, and behind the last, if the code ran straight on from depth 0."""
-    opcodes, args = shape.opcodes, shape.args
-    effects = array("b", opcodes.translate(CURRENT.fixed_effect)).tolist()
-    varying = compress(range(len(args)), opcodes.translate(CURRENT.varying))
-    if shape.wide:
-        effect = CURRENT.effect
-        for index in varying:
-            effects[index] = effect(opcodes[index], args[index])
-    else:
-        rows = CURRENT.effect_rows
-        for index in varying:
-            effects[index] = rows[opcodes[index]][args[index]]
-    return list(accumulate(effects, initial=0))
+    return list(accumulate(_effects(shape), initial=0))
+
+
+def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912  # one loop, as in `_walk`
+    """The size, if each segment is entered at its start from the code before it, and all ways agree; else None.
+
+    Then all is reached: by induction, whatever leads to a segment's start was reached when the pass comes to it.
+    """
+    opcodes, _, _, targets, regions = shape
+    heights = _heights(shape)
+    size = len(opcodes)
+    stops = opcodes.translate(CURRENT.stops)
+    entries: dict[int, int] = {}  # where segments are entered -> depth there, less the height
+    for first, _, handler, kept, lasti in regions:
+        base = (kept or 0) + lasti + 1 - heights[handler]
+        if kept is None or handler <= first or entries.setdefault(handler, base) != base:
+            return None
+    jump_effect, marks = CURRENT.jump_effect, CURRENT.marks
+    greatest = CURRENT.least_stack_size
+    start, base, stop = 0, 0, stops.find(1) + 1
+    starts, bases = [], []  # of the segments that are done
+    for jump, target in (*targets.items(), (size, 0)):
+        while jump >= stop:  # the segment is done
+            run = sorted(heights[start : stop + 1])
+            if not stop or run[0] + base < 0:
+                return None
+            greatest = max(greatest, run[-1] + base)
+            starts.append(start)
+            bases.append(base)
+            if stop == size:
+                break
+            if stop not in entries:
+                return None
+            start, base = stop, entries.pop(stop)
+            stop = stops.find(1, start) + 1
+        else:
+            after = base + heights[jump + 1] - heights[target]
+            if jump_effect and opcodes[jump] in jump_effect:
+                after += heights[jump] + jump_effect[opcodes[jump]] - heights[jump + 1]
+            if marks and opcodes[jump] in marks:
+                continue
+            if start <= target < stop:
+                if after != base:
+                    return None
+            elif entries.setdefault(target, after) != after:
+                return None
+    for target, base in entries.items():
+        if bases[bisect_right(starts, target) - 1] != base:
+            return None
+    return greatest
 
 
 def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walked:  # noqa: C901, PLR0912

@@ -12,6 +12,7 @@ from copy import copy as copy_of
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xtab.errors import EditError, XtabError
+from xtab.format.opcodes import CURRENT
 from xtab.model.instruction import Fields, Instruction, Span
 from xtab.model.seams import Seams, refuse_half_pairs
 from xtab.model.spans import spans_of
@@ -28,6 +29,9 @@ Protect: TypeAlias = Literal["anchor", "before", "after"] | Span | None
 span given, or none."""
 Jumps: TypeAlias = Literal["new", "stay"]
 """Where jumps and handlers that lead to the anchor lead then: to the first new instruction, or to the anchor still."""
+
+_PUSH_EXC_INFO = CURRENT.number["PUSH_EXC_INFO"]
+_CLEANUP_THROW = CURRENT.number.get("CLEANUP_THROW")
 
 
 def place_of(body: Body, instruction: Any) -> int:
@@ -127,12 +131,26 @@ def _span_for(protect: Protect, anchor: Instruction, instructions: Sequence[Inst
     if protect is None or isinstance(protect, Span):
         return protect
     if protect == "anchor":
-        return anchor.exn_tab_entry
+        return _protector(anchor, behind=seam < len(instructions) and instructions[seam] is anchor)
     if protect == "before":
-        return instructions[seam - 1].exn_tab_entry if seam else None
+        return _protector(instructions[seam - 1], behind=False) if seam else None
     if protect == "after":
-        return instructions[seam].exn_tab_entry if seam < len(instructions) else None
+        return _protector(instructions[seam], behind=True) if seam < len(instructions) else None
     raise XtabError(f"expected protect to be 'anchor', 'before', 'after', a Span or None, but found {protect!r}")
+
+
+def _protector(instruction: Instruction, *, behind: bool) -> Span | None:
+    """The innermost span that can handle what is raised beside an instruction; `behind` the new ones or before them.
+
+    The span of PUSH_EXC_INFO keeps what that one has yet to push, and CLEANUP_THROW is for exceptions that throw()
+    brings into a generator, and no others: in both cases it's the span around.
+    """
+    span = instruction.exn_tab_entry
+    if span is not None and behind and instruction.opcode == _PUSH_EXC_INFO:
+        span = span.outer
+    while span is not None and span.target.opcode == _CLEANUP_THROW:
+        span = span.outer
+    return span
 
 
 def _settle(added: list[Instruction], anchor: Instruction, span: Span | None, known: set[Span]) -> None:
@@ -181,7 +199,7 @@ def replace_run(
     refuse_half_pairs(now, begin, end, added)
     known = spans_of(now) if any(each.exn_tab_entry for each in added) else set()
     run = now[begin:end]
-    span = now[end].exn_tab_entry if protect == "after" and end < len(now) else _span_for(protect, first, now, begin)
+    span = _span_for(protect, first, now, end if protect == "after" else begin)
     _settle(added, first, span, known)
     rest = now[:begin] + now[end:]
     heir = added[0] if added else now[end] if end < len(now) else None

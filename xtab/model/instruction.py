@@ -106,13 +106,14 @@ class Instruction:
 
     # _source: the Source it was decoded from, or None
     # _at: its place there, as long as nobody touched it; then, and in made ones, Fields
+    # _span: the innermost span that protects it
     # _target: what it jumps to; only set for jumps that nobody touched
-    __slots__ = ("_at", "_source", "_target", "exn_tab_entry")
+    __slots__ = ("_at", "_source", "_span", "_target")
 
     _source: Source | None
     _at: int | Fields
     _target: Instruction
-    exn_tab_entry: Span | None  #: the innermost span that protects it, or None
+    _span: Span | None
 
     def __init__(
         self,
@@ -138,7 +139,7 @@ class Instruction:
             raise XtabError(msg)
         self._source = None
         self._at = Fields(opcode, 0, operand, _location(location), -1)
-        self.exn_tab_entry = exn_tab_entry
+        self._span = exn_tab_entry
         if flags is None and opcode == CURRENT.compare_op:
             flags = CURRENT.comparison_flags(operand)
         if flags:
@@ -263,13 +264,24 @@ class Instruction:
     def location(self, location: Location | tuple[int | None, int | None, int | None, int | None] | None) -> None:
         self._touch().location = _location(location)
 
+    @property
+    def exn_tab_entry(self) -> Span | None:
+        """The innermost span that protects it, or None."""
+        return self._span
+
+    @exn_tab_entry.setter
+    def exn_tab_entry(self, span: Span | None) -> None:
+        self._span = span
+        if self._source is not None:
+            self._source.respanned = True
+
     def __copy__(self) -> Instruction:
         """A new instruction with the same opcode, operand, flags, location, span and target."""
         new = Instruction.__new__(Instruction)
         new._source = None
         operand = self.operand if CURRENT.kind[self.opcode] != Kind.NONE else RAW
         new._at = Fields(self.opcode, self.flags, operand, self.location, -1)
-        new.exn_tab_entry = self.exn_tab_entry
+        new._span = self._span
         return new
 
     def __reduce__(self) -> str | tuple[Any, ...]:

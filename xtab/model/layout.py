@@ -5,6 +5,9 @@
 2. Sizes: jumps begin with as many prefixes as they had, and get more until every distance fits. Then those that hold a
    prefix they no longer need lose it; distances only fall then, so this ends too.
 
+Where every stretch of instructions keeps its sizes, only the distances of jumps between stretches are new: while they
+fit with the prefixes that there are, that is all (`_settle_loose`).
+
 The compiler's own result is a fixed point of this, even where another with shorter jumps exists.
 """
 
@@ -35,6 +38,8 @@ class LaidOut(NamedTuple):
     starts: list[int]
     sizes: bytearray  #: code units of each instruction, prefixes and caches included
     prefixes: dict[int, int]  #: index -> how many EXTENDED_ARG stand in front
+    loose: list[int]  #: the jumps whose opcode, distance or prefixes may be others than the source has
+    plain: bool  #: whether all other instructions of stretches are, byte for byte and in order, as they were
 
 
 def lay_out(found: BodyShape) -> LaidOut:
@@ -47,7 +52,8 @@ def lay_out(found: BodyShape) -> LaidOut:
     if to_expand:
         found = _expand(found, opcodes, to_expand)
         opcodes = found.shape.opcodes
-    (_, args, wide, targets, regions), instructions, parts, kept = found
+    (_, args, wide, targets, regions), instructions, parts, kept, loose, plain = found
+    plain = plain and opcodes is found.shape.opcodes  # a jump the other way may have another size
     sizes = bytearray(opcodes.translate(CURRENT.units))
     prefixes = dict(kept)
     if wide:
@@ -58,13 +64,31 @@ def lay_out(found: BodyShape) -> LaidOut:
     starts = list(accumulate(sizes, initial=0))
     if targets:
         args = args.copy()
-        starts = _settle(found, opcodes, args, sizes, starts, prefixes)
+        if not (plain and _settle_loose(found, args, starts, prefixes)):
+            starts = _settle(found, opcodes, args, sizes, starts, prefixes)
+            plain = False
     shape = Shape(opcodes, args, wide or bool(prefixes), targets, regions)
-    return LaidOut(shape, instructions, parts, starts, sizes, prefixes)
+    return LaidOut(shape, instructions, parts, starts, sizes, prefixes, loose, plain)
 
 
 def _prefixes_for(arg: int) -> int:
     return (arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF)
+
+
+def _settle_loose(found: BodyShape, args: list[int], starts: list[int], prefixes: dict[int, int]) -> bool:
+    """Give the jumps between stretches their distance, in `args`; False if the prefixes of one of them must change.
+
+    Those inside a stretch have theirs already.
+    """
+    targets, kept = found.shape.targets, found.prefixes
+    for index in found.loose:
+        distance = starts[targets[index]] - starts[index + 1]
+        args[index] = distance = abs(distance)
+        if distance > 0xFF or index in prefixes:
+            need = max(_prefixes_for(distance), kept.get(index, 0))
+            if need != prefixes.get(index, 0):
+                return False
+    return True
 
 
 def _settle(
@@ -119,7 +143,8 @@ def _directions(found: BodyShape) -> tuple[bytes, list[int]]:
     turned: bytearray | None = None
     to_expand: list[int] = []
     distance = opcodes.translate(CURRENT.distance)
-    for index, target in targets.items():
+    for index in found.loose:
+        target = targets[index]
         backward = target <= index
         if distance[index] == 1 + backward:
             continue
@@ -144,7 +169,7 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
 
     From 3.14 on a branch wants a NOT_TAKEN behind it: the one it has serves, unless something else jumps there.
     """
-    (_, args, wide, targets, regions), instructions, parts, kept = found
+    (_, args, wide, targets, regions), instructions, parts, kept, _, _ = found
     jump, not_taken = CURRENT.number["JUMP_BACKWARD"], CURRENT.number.get("NOT_TAKEN")
     taken = {*targets.values(), *(region.handler for region in regions)}
     new_opcodes, new_args, new_instructions = bytearray(), list[int](), list[Instruction]()
@@ -180,11 +205,13 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
         region._replace(first=moved[region.first], end=moved[region.end], handler=moved[region.handler])
         for region in regions
     ]
-    shape = Shape(bytes(new_opcodes), new_args, wide, dict(sorted(new_targets.items())), new_regions)
+    targets = dict(sorted(new_targets.items()))
+    shape = Shape(bytes(new_opcodes), new_args, wide, targets, new_regions)
     olds = {place + index: old + index for place, old, length in parts if old >= 0 for index in range(length)}
     stories = {new: olds[index] for index, new in enumerate(moved) if index in olds}
     new_parts = [(place, stories.get(place, -1), 1) for place in range(len(new_instructions))]
-    return BodyShape(shape, new_instructions, new_parts, {moved[index]: count for index, count in kept.items()})
+    prefixes = {moved[index]: count for index, count in kept.items()}
+    return BodyShape(shape, new_instructions, new_parts, prefixes, [*targets], plain=False)
 
 
 def _beside(anchor: Instruction, opcode: int) -> Instruction:

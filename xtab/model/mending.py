@@ -98,7 +98,7 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     ]
     if not places:
         return found
-    args = shape.args.copy()
+    args, changed = shape.args.copy(), False
     before: list[int] | None = None
     olds = {}
     for place in places:
@@ -111,7 +111,8 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
         if place in olds and before[olds[place]] == count:
             continue  # it said so when it was decoded
         args[place] = count if shape.opcodes[place] == _YIELD else args[place] & ~CURRENT.resume_one_span
-    return found._replace(shape=shape._replace(args=args))
+        changed = True
+    return found._replace(shape=shape._replace(args=args), plain=False) if changed else found
 
 
 def _count(span: Span | None) -> int:

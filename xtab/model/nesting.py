@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RegionKey", "flatten", "nest", "region_parents"]
 
+_FEW = 32  # entries, among which a search from handler to handler is short
+
 RegionKey = tuple[int, int, bool]
 """What the entries of one region have in common: (target, depth, lasti)."""
 
@@ -32,6 +34,8 @@ def region_parents(entries: Sequence[ExceptionTableEntry]) -> dict[RegionKey, Re
     circle: the region that would close it has no parent.
     """
     starts = [entry[0] for entry in entries]
+    if len(entries) <= _FEW and not any(entry[2] < entry[1] for entry in entries):
+        return _parents_forward(entries, starts)
     covering = [_covering(entry[2], entries, starts) for entry in entries]  # by number: who covers the handler
     shallower = _shallower(entries, covering)
     parents: dict[RegionKey, RegionKey | None] = {}
@@ -43,6 +47,24 @@ def region_parents(entries: Sequence[ExceptionTableEntry]) -> dict[RegionKey, Re
                 around = shallower[around]
             parents[key] = None if around is None else entries[around][2:]
     _cut_circles(parents)
+    return parents
+
+
+def _parents_forward(entries: Sequence[ExceptionTableEntry], starts: list[int]) -> dict[RegionKey, RegionKey | None]:
+    """`region_parents` where every handler lies behind what it handles, so that no search goes in circles."""
+    parents: dict[RegionKey, RegionKey | None] = {}
+    for _, _, target, depth, lasti in entries:
+        key, handler = (target, depth, lasti), target
+        if key in parents:
+            continue
+        parents[key] = None
+        around = entries[bisect_right(starts, handler) - 1]  # there is one before: this one
+        while handler < around[1]:
+            if around[3] <= depth:
+                parents[key] = around[2:]
+                break
+            handler = around[2]
+            around = entries[bisect_right(starts, handler) - 1]
     return parents
 
 

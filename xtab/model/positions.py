@@ -1,8 +1,11 @@
 """`location_table`: co_linetable for a body that was laid out.
 
-Stretches of instructions that are as they were take over the entries of the table that they were decoded from, as
-bytes; what is new, resized or cut in the middle is encoded. From 3.12 on neighbours with the same location share an
-entry; 3.11 writes one for each instruction.
+1. Where instructions without a location were put between others and nothing else was done, the table is cut there, and
+   entries that say "no location" come in between (`_spliced`).
+2. Otherwise `_Writer` writes it: stretches of instructions that are as they were take over the entries of the table
+   that they were decoded from, as bytes; what is new, resized or cut in the middle is encoded.
+
+From 3.12 on neighbours with the same location share an entry; 3.11 writes one for each instruction.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from xtab.format.locations import encode_location
 from xtab.format.opcodes import CURRENT
+from xtab.model.instruction import Fields
 
 if TYPE_CHECKING:
     from xtab.format.locations import Location
@@ -21,9 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["location_table"]
 
+_NO_LOCATION = 31  # the first byte of such an entry, without its units
+_FEW_NOWHERE = [b"", *(encode_location(units, None, 0) for units in range(1, 9))]
+
 
 def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
     """The bytes of the table for `laid_out`, whose untouched instructions were decoded into `source`."""
+    if laid_out.plain and first_line == source.code.co_firstlineno:
+        spliced = _spliced(laid_out, source)
+        if spliced is not None:
+            return spliced
     sizes, starts = laid_out.sizes, source.starts
     writer = _Writer(source.locations, first_line)
     for place, old, length in laid_out.parts:
@@ -39,6 +50,43 @@ def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
                 begin = index + 1
         writer.stretch(starts[old + begin], starts[old + length])
     return writer.finish()
+
+
+def _spliced(laid_out: LaidOut, source: Source) -> bytes | None:
+    """The table, if no more was done than to put instructions without a location between others; else None."""
+    sizes, starts, slices = laid_out.sizes, source.starts, source.locations
+    table, merges = slices.table, CURRENT.merges_locations
+    out: list[bytes] = []
+    cut = behind = waiting = 0  # the byte and the instruction of the source that come next; units without a location
+    for place, old, length in laid_out.parts:
+        if old < 0:
+            at = laid_out.instructions[place]._at
+            if not isinstance(at, Fields) or at.location is not None:
+                return None
+            if not merges:
+                out.append(_nowhere(sizes[place]))
+            waiting += sizes[place]
+            continue
+        if old != behind:
+            return None
+        behind = old + length
+        begin, cut = cut, slices.cut_at(starts[behind])
+        if cut < 0:
+            return None
+        if waiting and merges:
+            if table[begin] >> 3 == _NO_LOCATION:
+                return None  # the two are to share an entry
+            out.append(_nowhere(waiting))
+        waiting = 0
+        out.append(table[begin:cut])
+    if waiting and merges:
+        out.append(_nowhere(waiting))
+    return b"".join(out) if behind == len(source.sizes) else None
+
+
+def _nowhere(units: int) -> bytes:
+    """The entries that give `units` code units no location."""
+    return _FEW_NOWHERE[units] if units < 9 else encode_location(units, None, 0)
 
 
 class _Writer:

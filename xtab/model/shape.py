@@ -2,7 +2,8 @@
 
 1. `_parts` cuts the instructions into stretches that stand as they were decoded, untouched, and single ones that don't.
 2. Columns are put together: slices of the source's for stretches, field by field for single ones.
-3. Targets and handlers are looked up by `_Places`; operands that are no numbers yet become such (`_number_operands`).
+3. Targets and handlers that stand in one stretch with what leads to them are moved with it; others are looked up by
+   `_Places`. Operands that are no numbers yet become such (`_number_operands`).
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["BodyShape", "Part", "read_body"]
 
 _NAMES_VARIABLES = bytes(kind in (Kind.LOCAL, Kind.LOCAL_PAIR, Kind.CELL) for kind in CURRENT.kind)
+_NO_NUMBER = (Kind.NONE, Kind.TARGET)
+_BYTES = [bytes((value,)) for value in range(256)]
 _FIRST_STEP = 8
+_SHORT = 100
 
 
 Part = tuple[int, int, int]
@@ -42,6 +46,8 @@ class BodyShape(NamedTuple):
     instructions: list[Instruction]
     parts: list[Part]
     prefixes: dict[int, int]  #: instructions that keep more EXTENDED_ARG than they need -> how many
+    loose: list[int]  #: the jumps that don't stand in one stretch with their target: those whose distance may be new
+    plain: bool  #: whether the stretches stand in the order of the source and their operands are still those numbers
 
 
 def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> BodyShape:
@@ -60,11 +66,10 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         instructions.insert(at, owed[at])
     source = body._source
     places = _parts(instructions, body)
-    parts = places.parts
-    opcodes, args = _columns(instructions, parts, source)
-    targets = _targets(instructions, parts, places, source)
+    parts, plain = places.parts, places.in_order
+    opcodes, args, given = _columns(instructions, parts, source)
+    targets, loose = _targets(instructions, opcodes, places, source)
     wide = source.shape.wide
-    given = [place for instruction, place in places.single.items() if _needs_number(instruction, source)]
     if given:
         _number_operands(instructions, given, opcodes, args, source)
         wide = wide or any(args[place] > 0xFF for place in given)
@@ -72,8 +77,11 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
     if tables is not None and tables.grown():
         _renumber(instructions, given, opcodes, args, source)
         wide = wide or max(args) > 0xFF
-    regions = _regions(instructions, places)
-    shape = Shape(bytes(opcodes), args, wide, targets, regions)
+        plain = False
+    regions = _kept_regions(places, body)
+    if regions is None:
+        regions = _regions(instructions, places)
+    shape = Shape(opcodes, args, wide, targets, regions)
     if regions and None in [region[3] for region in regions]:
         shape = shape._replace(regions=_with_depths(shape, instructions))
     prefixes = {}
@@ -81,7 +89,7 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         place = places.of_old(old)
         if place is not None:
             prefixes[place] = count
-    return BodyShape(shape, instructions, parts, prefixes)
+    return BodyShape(shape, instructions, parts, prefixes, loose, plain)
 
 
 def _parts(instructions: list[Instruction], body: Body) -> _Places:
@@ -104,8 +112,11 @@ def _parts(instructions: list[Instruction], body: Body) -> _Places:
             if touched and (after := bisect_left(touched, old)) < len(touched):
                 stop = touched[after]
             limit = min(size - place, stop - old)
-            length = 1
-            if limit > 1 and instructions[place + 1] is original[old + 1]:
+            if limit == 1 or instructions[place + 1] is not original[old + 1]:
+                length = 1
+            elif limit == size - place < _SHORT and instructions[place:] == original[old : old + limit]:
+                length = limit  # the rest, as is mostly so
+            else:
                 length = _same(instructions, place, original, old, limit)
             part = (place, old, length)
             parts.append(part)
@@ -124,7 +135,7 @@ def _parts(instructions: list[Instruction], body: Body) -> _Places:
     if not in_order:
         stretches.sort(key=itemgetter(1))
         _check_apart(instructions, stretches)
-    return _Places(body, parts, stretches, single)
+    return _Places(body, parts, stretches, single, in_order)
 
 
 def _check_apart(instructions: list[Instruction], stretches: list[Part]) -> None:
@@ -168,15 +179,18 @@ def _same(now: list[Instruction], place: int, before: list[Instruction], old: in
 class _Places:
     """Where each instruction stands."""
 
-    __slots__ = ("_olds", "_original", "_source", "_stretches", "parts", "single")
+    __slots__ = ("_olds", "_original", "_source", "_stretches", "in_order", "parts", "single")
 
-    def __init__(self, body: Body, parts: list[Part], stretches: list[Part], single: dict[Instruction, int]) -> None:
+    def __init__(
+        self, body: Body, parts: list[Part], stretches: list[Part], single: dict[Instruction, int], in_order: bool
+    ) -> None:
         self._source = body._source
         self._original = body._original
         self.parts = parts  #: in the order in which they stand
         self._stretches = stretches  # in the order in which they were decoded
         self._olds = [stretch[1] for stretch in stretches]
         self.single = single  #: instructions that belong to no stretch -> place
+        self.in_order = in_order  #: whether the stretches stand in the order in which they were decoded
 
     def of_old(self, old: int) -> int | None:
         """The place of the instruction decoded at `old`, as long as it is untouched; None if it isn't there."""
@@ -202,36 +216,45 @@ class _Places:
         return self.of_old(at)
 
 
-def _columns(instructions: list[Instruction], parts: list[Part], source: Source) -> tuple[bytearray, list[int]]:
-    """Opcodes, and operands as far as they are numbers."""
-    opcodes, args = bytearray(), list[int]()
-    old_opcodes, old_args = source.opcodes, source.args
+def _columns(instructions: list[Instruction], parts: list[Part], source: Source) -> tuple[bytes, list[int], list[int]]:
+    """Opcodes, and operands as far as they are numbers; and the places where they aren't."""
+    opcodes: list[bytes] = []
+    args: list[int] = []
+    given: list[int] = []
+    old_opcodes, old_args, kinds = source.opcodes, source.args, CURRENT.kind
     for place, old, length in parts:
         if old >= 0:
-            opcodes += old_opcodes[old : old + length]
+            opcodes.append(old_opcodes[old : old + length])
             args += old_args[old : old + length]
             continue
-        at = instructions[place]._at
+        instruction = instructions[place]
+        at = instruction._at
         if isinstance(at, Fields):
-            opcodes.append(at.opcode)
-            args.append(at.arg)
+            opcode, arg, own = at.opcode, at.arg, at.operand is RAW and instruction._source is source
         else:  # of another body
-            opcodes.append(instructions[place].opcode)
-            args.append(instructions[place]._arg())
-    return opcodes, args
+            opcode, arg, own = instruction.opcode, instruction._arg(), False
+        opcodes.append(_BYTES[opcode])
+        args.append(arg)
+        if not own and kinds[opcode] not in _NO_NUMBER:
+            given.append(place)
+    return b"".join(opcodes), args, given
 
 
-def _targets(instructions: list[Instruction], parts: list[Part], places: _Places, source: Source) -> dict[int, int]:
-    """Index of each jump -> index of its target, in order."""
+def _targets(
+    instructions: list[Instruction], opcodes: bytes, places: _Places, source: Source
+) -> tuple[dict[int, int], list[int]]:
+    """Index of each jump -> index of its target, in order; and the jumps that are not in one stretch with theirs."""
     targets: dict[int, int] = {}
+    loose: list[int] = []
     jumps, old_targets = source.jumps, source.targets
-    for place, old, length in parts:
+    for place, old, length in places.parts:
         if old < 0:
-            if instructions[place].is_jump:
+            if CURRENT.kind[opcodes[place]] == Kind.TARGET:
                 target = places.find(instructions[place].operand)
                 if target is None:
                     raise _no_target(instructions[place], place)
                 targets[place] = target
+                loose.append(place)
             continue
         shift, end = place - old, old + length
         for jump in jumps[bisect_left(jumps, old) : bisect_left(jumps, end)]:
@@ -243,7 +266,8 @@ def _targets(instructions: list[Instruction], parts: list[Part], places: _Places
             if found is None:
                 raise _no_target(instructions[jump + shift], jump + shift)
             targets[jump + shift] = found
-    return targets
+            loose.append(jump + shift)
+    return targets, loose
 
 
 def _no_target(instruction: Instruction, place: int) -> AssembleError:
@@ -254,7 +278,7 @@ def _no_target(instruction: Instruction, place: int) -> AssembleError:
 
 
 def _number_operands(
-    instructions: list[Instruction], given: list[int], opcodes: bytearray, args: list[int], source: Source
+    instructions: list[Instruction], given: list[int], opcodes: bytes, args: list[int], source: Source
 ) -> None:
     """Turn what is no number of this body yet into one, in `args`."""
     tables = source.tables
@@ -271,7 +295,7 @@ def _number_operands(
 
 
 def _renumber(
-    instructions: list[Instruction], given: list[int], opcodes: bytearray, args: list[int], source: Source
+    instructions: list[Instruction], given: list[int], opcodes: bytes, args: list[int], source: Source
 ) -> None:
     """Variables were added, which moved others: give those that were numbers from the start their new ones."""
     settled = set(given)
@@ -279,14 +303,6 @@ def _renumber(
         if place not in settled:
             with _naming(place, instructions[place]):
                 args[place] = source.tables.current_number(opcodes[place], args[place])
-
-
-def _needs_number(instruction: Instruction, source: Source) -> bool:
-    """Whether the operand is given as what it stands for, or as a number in another body's lists."""
-    if CURRENT.kind[instruction.opcode] in (Kind.NONE, Kind.TARGET):
-        return False
-    at = instruction._at
-    return instruction._source is not source or (isinstance(at, Fields) and at.operand is not RAW)
 
 
 class _naming:  # noqa: N801  # used like a function
@@ -304,9 +320,50 @@ class _naming:  # noqa: N801  # used like a function
             raise AssembleError(str(error), instruction=self._instruction, index=self._place) from error
 
 
+def _spans_kept(places: _Places, body: Body) -> bool:
+    """Whether the instructions decoded have the spans that they had, each as it was, and others have none."""
+    if body._source.respanned:
+        return False
+    for instruction in places.single:
+        if instruction._span is not None:
+            return False
+    original = body._original
+    for (_, _, handler, depth, lasti), span in zip(body._source.shape.regions, body._spans, strict=True):
+        if span.target is not original[handler] or span.depth != depth or span.lasti is not lasti:
+            return False
+    return True
+
+
+def _kept_regions(places: _Places, body: Body) -> list[Region] | None:
+    """The regions of the source where they stand now, in pieces if need be; None if spans or the order were changed."""
+    if not places.in_order or not _spans_kept(places, body):
+        return None
+    regions = body._source.shape.regions
+    kept: list[Region] = []
+    number, count, new = 0, len(regions), tuple.__new__
+    for place, old, length in places.parts:
+        if old < 0:
+            continue
+        shift, stop = place - old, old + length
+        while number < count:
+            first, end, handler, depth, lasti = regions[number]
+            if first >= stop:
+                break
+            if end > old:
+                found = handler + shift if old <= handler < stop else places.of_decoded(handler)
+                if found is None:
+                    return None  # `_regions` says what is wrong
+                first, last = max(first, old) + shift, min(end, stop) + shift
+                kept.append(new(Region, (first, last, found, depth, lasti)))
+            if end > stop:
+                break
+            number += 1
+    return kept
+
+
 def _regions(instructions: list[Instruction], places: _Places) -> list[Region]:
     """The runs of instructions with the same innermost span."""
-    spans = [instruction.exn_tab_entry for instruction in instructions]
+    spans = [instruction._span for instruction in instructions]
     if spans.count(None) == len(spans):
         return []
     regions: list[Region] = []

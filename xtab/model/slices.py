@@ -20,6 +20,7 @@ _INSIDE_ENTRY = bytes(range(128))
 _BEGINS_ENTRY = bytes(byte >> 7 for byte in range(256))
 _UNITS = bytes((byte & 7) + 1 for byte in range(256))
 _FEW = 16
+_NEAR = 8
 
 
 class LocationSlices:
@@ -46,6 +47,27 @@ class LocationSlices:
     def entry_at(self, unit: int) -> int:
         """Number of the entry that covers a unit; one more than there are if the table ends before it."""
         return bisect_right(self.covers, unit) - 1
+
+    def cut_at(self, unit: int) -> int:
+        """Where the bytes of the entry that begins at a unit lie, or those behind the last; -1 if none begins there."""
+        if unit <= _NEAR and self._covers is None:  # few entries from the start: no need to look at all
+            for place, byte in enumerate(self.table):
+                if byte > 127:
+                    if unit <= 0:
+                        return place if not unit else -1
+                    unit -= (byte & 7) + 1
+            return -1 if unit else len(self.table)
+        if unit == self._units():
+            return len(self.table)
+        covers = self.covers
+        number = bisect_right(covers, unit) - 1
+        return self._cut(number) if covers[number] == unit else -1
+
+    def _units(self) -> int:
+        """How many units the table covers."""
+        if self._covers is None:
+            return sum(self.table.translate(_UNITS, _INSIDE_ENTRY))
+        return self._covers[-1]
 
     def bytes_of(self, begin: int, end: int) -> bytes:
         """The bytes of the entries [begin, end)."""

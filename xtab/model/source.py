@@ -23,11 +23,11 @@ __all__ = ["Source"]
 
 
 class Source:
-    """What the bytes of one code object say of its instructions, by place; never changed, but for `touched`."""
+    """What the bytes of a code object say of its instructions, by place; only `touched` and `respanned` change."""
 
     __slots__ = (
-        "_locations", "_tables", "args", "code", "entries", "jumps", "opcodes", "prefixes", "shape", "sizes", "starts",
-        "targets", "touched",
+        "_locations", "_tables", "args", "code", "entries", "jumps", "opcodes", "prefixes", "respanned", "shape",
+        "sizes", "starts", "targets", "touched",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +48,7 @@ class Source:
         self.prefixes = prefixes  #: those with more EXTENDED_ARG than they need -> how many
         self.entries = entries  #: of the exception table, as many as `shape.regions`
         self.touched: set[int] = set()  #: places whose instruction has its own opcode, operand or location now
+        self.respanned = False  #: whether an instruction got another span
         self._locations: LocationSlices | None = None
         self._tables: Tables | None = None
 

@@ -1,0 +1,104 @@
+"""``xtab rewrite``: a source file, rewritten by a transform, becomes a .pyc that Python runs."""
+
+from __future__ import annotations
+
+import marshal
+import sys
+import traceback
+from contextlib import contextmanager
+from importlib.util import MAGIC_NUMBER, source_hash
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from xtab.cli.output import DIFFERENT, FINE
+from xtab.cli.targets import Source, load
+from xtab.errors import TargetError, XtabError
+from xtab.runtime.code_cache import write_atomically
+from xtab.transform.named import load_transform
+from xtab.transform.rewrite import rewrite_code
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import NoReturn
+
+__all__ = ["rewrite"]
+
+_UNCHECKED_HASH = 1
+"""Flags of a .pyc that holds the hash of its source and is never compared with it (PEP 552).
+
+What was rewritten on purpose shall stay: with the time of the source in it, Python would put the plain code in its
+place as soon as somebody touches the source.
+"""
+
+
+@click.command()
+@click.argument("source", metavar="FILE.py")
+@click.option("--transform", required=True, metavar="PKG.MOD:NAME", help="What rewrites a body.")
+@click.option("-o", "--output", required=True, metavar="FILE.pyc", help="The file to write.")
+@click.option(
+    "--recursive/--no-recursive",
+    default=True,
+    show_default=True,
+    help="Rewrite functions, classes and so on as well, or the top level only.",
+)
+def rewrite(*, source: str, transform: str, output: str, recursive: bool) -> NoReturn:
+    """Rewrite a source file into a .pyc that this Python runs.
+
+    The transform is a function in a module on sys.path or in the working directory. It is called with the body of each
+    code object, inner ones first; see the documentation of xtab.rewrite. The file is written only if all went well.
+
+    \b
+    Example:
+      xtab rewrite app.py --transform mytools.trace:add_counters -o app.pyc
+      python app.pyc
+
+    \b
+    Exit status:
+      0    the file was written
+      1    the transform failed, or gave what can't be assembled or kept in a file
+      2    wrong usage, or a file or the transform can't be found, read or written
+
+    The source is compiled, not executed; the module of the transform is imported.
+    """  # noqa: D301 (click wants the backspaces)
+    path = Path(source).absolute()
+    if not path.is_file() or path.suffix == ".pyc":
+        raise TargetError(f"expected a file with Python source, but found {source!r}")
+    if path == Path(output).absolute():
+        raise TargetError(f"expected another file to write than the source, but found {output!r}")
+    data = path.read_bytes()
+    (plain,) = load(Source(str(path), data=data))
+    with _working_directory_on_path():
+        try:
+            function = load_transform(transform)
+        except XtabError as error:
+            raise TargetError(str(error)) from None
+        try:
+            payload = marshal.dumps(rewrite_code(plain, function, recursive=recursive))
+        except Exception:  # noqa: BLE001 (it may be anything: the transform is the user's)
+            click.echo(traceback.format_exc(), err=True, nl=False)
+            sys.exit(DIFFERENT)
+    _write(Path(output), data, payload)
+    sys.exit(FINE)
+
+
+def _write(path: Path, source: bytes, payload: bytes) -> None:
+    header = MAGIC_NUMBER + _UNCHECKED_HASH.to_bytes(4, "little") + source_hash(source)
+    try:
+        write_atomically(path, header + payload)
+    except OSError as error:
+        raise TargetError(
+            f"expected {str(path)!r} to be a file that can be written, but found: {error.strerror}"
+        ) from None
+
+
+@contextmanager
+def _working_directory_on_path() -> Iterator[None]:
+    """An installed command doesn't have it there."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)

@@ -1,0 +1,1 @@
+"""What acts while a program runs."""

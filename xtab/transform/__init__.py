@@ -1,0 +1,1 @@
+"""Code objects, functions and modules made into others."""
