@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from xtab.errors import AssembleError
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
 from xtab.format.opcodes import CURRENT
-from xtab.model.body import Layout
 from xtab.model.borrows import unborrow
 from xtab.model.depths import measure_size
 from xtab.model.layout import lay_out
 from xtab.model.mending import mend_yields, owed_nops
+from xtab.model.offsets import Layout
 from xtab.model.positions import location_table
 from xtab.model.shape import read_body
 

@@ -53,7 +53,8 @@ def _stretches(found: BodyShape, source: Source) -> list[Part]:
     """
     opcodes, args = found.shape.opcodes, found.shape.args
     stretches: list[Part] = []
-    for place, old, length in found.parts:
+    for place, decoded, length in found.parts:
+        old = decoded
         if old < 0:
             at = found.instructions[place]._at
             if isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source:

@@ -62,8 +62,9 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
             operand that doesn't fit.
     """
     instructions = body.instructions.copy()
-    for at in sorted(owed, reverse=True) if owed else ():
-        instructions.insert(at, owed[at])
+    if owed:
+        for at in sorted(owed, reverse=True):
+            instructions.insert(at, owed[at])
     source = body._source
     places = _parts(instructions, body)
     parts, plain = places.parts, places.in_order
