@@ -138,6 +138,32 @@ def test_a_value_that_was_swapped_down_counts_as_alive():
     assert "a" not in str(borrowed(xtab.assemble(body)))
 
 
+KEPT = """
+    import xtab
+    from xtab import Instruction as I
+    def fail():
+        raise ValueError
+    def function(a):
+        return [a, fail()]
+    body = xtab.decode(function)
+    call = next(each for each in body.instructions if each.opname == "CALL")
+    push = I("PUSH_EXC_INFO")
+    drop_and_return = [I("LOAD_CONST", None), I("STORE_FAST", "a"), I("RETURN_VALUE")]
+    body.instructions += [push, I("POP_TOP"), I("POP_EXCEPT"), *drop_and_return]
+    body.protect(call, call, push)
+    function.__code__ = xtab.assemble(body)
+    print([function(list("abc")) for _ in range(1000)].count(list("abc")))
+"""
+
+
+def test_what_a_new_handler_keeps_is_counted():
+    """A value below the depth of a new span lives on in its handler, which the compiler has not seen."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(KEPT)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.stdout.strip() == "1000", done.stderr
+
+
 FREED = """
     import xtab
     class Thing:

@@ -2,12 +2,11 @@
 
 A LOAD_FAST_BORROW is only safe while nothing can drop the local before the value is consumed. The compiler proved that
 for the instructions as they stood; so the proof holds while those from the load to the consumer stand as they did, NOPs
-between them apart, and nothing new jumps in between:
+between them apart, with the handlers that they had, and nothing new jumps in between:
 
 1. The instructions are cut into runs that stand as they did (`_run_ends`).
 2. In a run, a borrowed value is consumed where the depth falls below its own. A SWAP or COPY that reaches it may move
-   it
-   deeper: then it counts as alive to the end of its block.
+   it deeper: then it counts as alive to the end of its block.
 3. A load whose value is alive where a run ends becomes the form that counts.
 """
 
@@ -88,6 +87,7 @@ def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[i
         if old >= 0:
             origins[place : place + length] = range(old, old + length)
         behind = old + length if old >= 0 else -1
+    cuts.update(_respanned(found, source, origins))
     known = set(source.targets.values()) | {region.handler for region in source.shape.regions}
     for target in {*found.shape.targets.values(), *(region.handler for region in found.shape.regions)}:
         if origins[target] not in known:
@@ -99,6 +99,23 @@ def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[i
         if place in cuts:
             end = place
     return ends
+
+
+def _respanned(found: BodyShape, source: Source, origins: list[int]) -> list[int]:
+    """The instructions that have another handler than when they were decoded, one that keeps values of the stack.
+
+    What is kept outlives its block then, in code that the compiler has not seen.
+    """
+    before: dict[int, tuple[int, int | None, bool]] = {}
+    for region in source.shape.regions:
+        before.update(dict.fromkeys(range(region.first, region.end), region[2:]))
+    return [
+        place
+        for first, end, handler, depth, lasti in found.shape.regions
+        if depth
+        for place in range(first, end)
+        if origins[place] >= 0 and before.get(origins[place]) != (origins[handler], depth, lasti)
+    ]
 
 
 def _consumed(found: BodyShape, load: int, end: int) -> bool:

@@ -98,6 +98,8 @@ PROLOGUE = ("COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUM
 ADJACENT: dict[str, frozenset[str]] = {
     "YIELD_VALUE": frozenset({"RESUME"}),
     "RETURN_GENERATOR": frozenset({"POP_TOP"}),
+    # the end of an exception that was raised while another one was handled: nothing would end the first if this raised
+    "COPY": frozenset({"POP_EXCEPT"}),
 }
 """An instruction of the key's kind, and one of these right behind it, must stay together."""
 
