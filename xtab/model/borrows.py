@@ -5,8 +5,8 @@ for the instructions as they stood; so the proof holds while those from the load
 between them apart, with the handlers that they had, and nothing new jumps in between:
 
 1. The instructions are cut into runs that stand as they did (`_run_ends`).
-2. In a run, a borrowed value is consumed where the depth falls below its own. A SWAP or COPY that reaches it may move
-   it deeper: then it counts as alive to the end of its block.
+2. In a run, a borrowed value is consumed where the depth falls below its own, by an instruction that doesn't hand it
+   on. A SWAP or COPY that reaches it may move it deeper: then it counts as alive to the end of its block.
 3. A load whose value is alive where a run ends becomes the form that counts.
 """
 
@@ -130,8 +130,12 @@ def _consumed(found: BodyShape, load: int, end: int) -> bool:
         if opcode in _SHUFFLES:
             moved = moved or depth - arg <= 1
         after = depth + CURRENT.effect(opcode, arg)
-        pops = depth - min(after, depth - CURRENT.pops(opcode, arg))
-        if not moved and depth - pops <= 0:
+        hands_on = CURRENT.hands_on[opcode]
+        if hands_on == 1 or (hands_on and arg & 1):
+            left = min(after, depth)
+        else:
+            left = min(after, depth - CURRENT.pops(opcode, arg))
+        if not moved and left <= 0:
             return True
         depth = after
     return False
