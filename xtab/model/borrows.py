@@ -4,10 +4,12 @@ A LOAD_FAST_BORROW is only safe while nothing can drop the local before the valu
 for the instructions as they stood; so the proof holds while those from the load to the consumer stand as they did, NOPs
 between them apart, with the handlers that they had, and nothing new jumps in between:
 
-1. The instructions are cut into runs that stand as they did (`_run_ends`).
-2. In a run, a borrowed value is consumed where the depth falls below its own, by an instruction that doesn't hand it
-   on. A SWAP or COPY that reaches it may move it deeper: then it counts as alive to the end of its block.
+1. The instructions are cut into runs that stand as they did (`_cuts`).
+2. One pass keeps which load each value on the stack comes from (`_alive_at`): through SWAP and COPY, and through the
+   instructions that hand on what they took. At the end of a block nothing borrowed is left: the compiler sees to that.
 3. A load whose value is alive where a run ends becomes the form that counts.
+
+Linear. Follows Python/flowgraph.c, optimize_load_fast.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["unborrow"]
 
 _BORROWS = bytes(op in CURRENT.borrows for op in range(256))
-_SHUFFLES = frozenset({CURRENT.number["SWAP"], CURRENT.number["COPY"]})
+_COPY = CURRENT.number["COPY"]
+_SHUFFLES = frozenset({CURRENT.number["SWAP"], _COPY})
 
 
 def unborrow(found: BodyShape, source: Source) -> BodyShape:
@@ -37,11 +40,12 @@ def unborrow(found: BodyShape, source: Source) -> BodyShape:
     stretches = _stretches(found, source)
     if _as_decoded(stretches, len(source.opcodes)):
         return found
+    unsafe = _alive_at(_cuts(found, source, stretches), found).intersection(loads)
+    if not unsafe:
+        return found
     opcodes = bytearray(shape.opcodes)
-    ends = _run_ends(found, source, stretches)
-    for load in loads:
-        if not _consumed(found, load, ends[load]):
-            opcodes[load] = CURRENT.borrows[opcodes[load]]
+    for load in unsafe:
+        opcodes[load] = CURRENT.borrows[opcodes[load]]
     return found._replace(shape=shape._replace(opcodes=bytes(opcodes)), plain=False)
 
 
@@ -75,8 +79,8 @@ def _as_decoded(stretches: list[Part], count: int) -> bool:
     return behind == count
 
 
-def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[int]:
-    """Where the run ends that each instruction stands in, NOPs between its parts included."""
+def _cuts(found: BodyShape, source: Source, stretches: list[Part]) -> set[int]:
+    """Where the next run begins, NOPs between the parts of one included; and the end."""
     size = len(found.shape.opcodes)
     cuts = {size}
     origins = [-1] * size
@@ -92,13 +96,7 @@ def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[i
     for target in {*found.shape.targets.values(), *(region.handler for region in found.shape.regions)}:
         if origins[target] not in known:
             cuts.add(target)
-    ends = [0] * size
-    end = size
-    for place in range(size - 1, -1, -1):
-        ends[place] = end
-        if place in cuts:
-            end = place
-    return ends
+    return cuts
 
 
 def _respanned(found: BodyShape, source: Source, origins: list[int]) -> list[int]:
@@ -118,24 +116,37 @@ def _respanned(found: BodyShape, source: Source, origins: list[int]) -> list[int
     ]
 
 
-def _consumed(found: BodyShape, load: int, end: int) -> bool:
-    """Whether what a load borrows is consumed before the run ends, as the compiler meant it to be."""
-    opcodes, args = found.shape.opcodes, found.shape.args
-    depth = CURRENT.effect(opcodes[load], args[load])  # counted from before the load
-    moved = False
-    for place in range(load + 1, end):
-        opcode, arg = opcodes[place], args[place]
-        if CURRENT.stops[opcode] or place in found.shape.targets:
-            return True  # the block ends, and the compiler lets nothing borrowed live on then
-        if opcode in _SHUFFLES:
-            moved = moved or depth - arg <= 1
-        after = depth + CURRENT.effect(opcode, arg)
-        hands_on = CURRENT.hands_on[opcode]
-        if hands_on == 1 or (hands_on and arg & 1):
-            left = min(after, depth)
-        else:
-            left = min(after, depth - CURRENT.pops(opcode, arg))
-        if not moved and left <= 0:
-            return True
-        depth = after
-    return False
+def _alive_at(cuts: set[int], found: BodyShape) -> set[int]:
+    """The loads whose value may be on the stack still where a run ends. -1 stands for all other values."""
+    opcodes, args, _, targets, _ = found.shape
+    alive: set[int] = set()
+    stack: list[int] = []  # for each value the load that borrowed it; what lies below it is borrowed nowhere in sight
+    for place, (opcode, arg) in enumerate(zip(opcodes, args, strict=True)):
+        if stack and place in cuts:
+            alive.update(stack)
+            stack.clear()
+        if opcode in CURRENT.borrows:
+            stack += [place] * CURRENT.effect(opcode, arg)
+        elif opcode in _SHUFFLES:
+            stack[:0] = [-1] * (arg - len(stack))
+            if opcode == _COPY:
+                stack.append(stack[-arg])
+            else:
+                stack[-arg], stack[-1] = stack[-1], stack[-arg]
+        elif stack:
+            _move(stack, opcode, arg)
+        if CURRENT.stops[opcode] or place in targets:
+            stack.clear()  # the block ends, and the compiler lets nothing borrowed live on then
+    return alive.union(stack)
+
+
+def _move(stack: list[int], opcode: int, arg: int) -> None:
+    """Take from the stack what an instruction takes, and put there what it puts."""
+    effect = CURRENT.effect(opcode, arg)
+    taken = max(CURRENT.pops(opcode, arg), -effect, 0)
+    top = stack[-1]
+    if taken:
+        del stack[-taken:]
+    hands_on = CURRENT.hands_on[opcode]
+    handed = top if taken and (hands_on == 1 or (hands_on and arg & 1)) else -1
+    stack += [handed] * (effect + taken)

@@ -83,3 +83,5 @@ NULL_FIRST = False
 """Whether the NULL that stands for "no self" in a call goes before the callable; else it goes behind."""
 EAGER_IMPORT = 0
 """Flags of an IMPORT_NAME that imports right there, wherever it stands."""
+HANDS_ON = shared.HANDS_ON
+"""Opcodes after which a value that they took may be on the stack still."""
