@@ -283,6 +283,13 @@ def test_what_a_transform_imports_is_left_alone(space):
         assert values(fresh("xt_pkg")) == (100, 100)
 
 
+def test_what_the_hook_needs_may_be_missing(space, monkeypatch):
+    """Copying a loader asks for copyreg: if that isn't loaded yet, its import doesn't go round in a circle."""
+    with rewrite_imports(tenfold):
+        monkeypatch.delitem(sys.modules, "copyreg")
+        assert importlib.import_module("xt_one").ten() == 100
+
+
 def test_threads_import_at_once(space):
     for number in range(20):
         (space / f"xt_n{number}.py").write_text(

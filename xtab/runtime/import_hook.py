@@ -163,7 +163,8 @@ class ImportHook:
             spec = finder.find_spec(name, path, target) if hasattr(finder, "find_spec") else None
             if spec is not None:
                 if loads_source(spec):
-                    spec.loader = self._rewriting(spec.loader)
+                    with self.paused():  # making a copy may itself import something
+                        spec.loader = self._rewriting(spec.loader)
                 return spec
         return None
 
