@@ -326,6 +326,15 @@ def test_locations_that_are_given_stay():
     assert new.location == (7, 7, 1, 2)
 
 
+def test_what_follows_resume_is_on_the_next_line():
+    """RESUME stands on the line of the def, for which no line event comes, with instructions behind it or without."""
+    body = xtab.decode(seams)
+    resume, behind = body.instructions[:2]
+    new = I("NOP")
+    body.insert_after(resume, [new])
+    assert new.location == behind.location != resume.location
+
+
 def test_a_new_jump_to_the_anchor_stays_one():
     """Only what led to the anchor before is led to the new instructions; those themselves may lead to it."""
     body = xtab.decode(CASES["b22"])
@@ -335,6 +344,17 @@ def test_a_new_jump_to_the_anchor_stays_one():
     body.insert_before(loop, [skip])
     assert back
     assert {each.target for each in back} == {skip}
+    assert skip.target is loop
+
+
+def test_what_is_replaced_may_be_among_what_comes_instead():
+    """What led to an instruction leads to what stands before it now; a new jump leads where it was made to."""
+    body = xtab.decode(CASES["b36"])
+    loop = next(each for each in body.instructions if each.opname == "FOR_ITER")
+    back = next(each for each in body.instructions if each.target is loop)
+    skip = I("JUMP_FORWARD", loop)
+    body.replace(loop, [skip, loop])
+    assert back.target is skip
     assert skip.target is loop
 
 

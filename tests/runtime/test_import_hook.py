@@ -291,19 +291,15 @@ def test_what_the_hook_needs_may_be_missing(space, monkeypatch):
 
 
 def test_threads_import_at_once(space):
-    for number in range(20):
-        (space / f"xt_n{number}.py").write_text(
-            f"import xt_two\n{NUMBER}from xt_n{(number * 7 + 1) % 20} import ten as t\n"
-        )
+    for number in range(20):  # no ring: in one of those, 3.11 itself finds a deadlock now and then
+        others = [f"from xt_n{other} import ten as t\n" for other in (number + 1, number + 7) if other < 20]
+        (space / f"xt_n{number}.py").write_text("import xt_two\n" + NUMBER + "".join(others))
     found, start = [], threading.Barrier(8)
 
     def work(first):
         start.wait()
         for number in range(20):
-            try:
-                found.append(values(importlib.import_module(f"xt_n{(first + number) % 20}")))
-            except ImportError as error:  # the ring of imports
-                found.append(str(error))
+            found.append(values(importlib.import_module(f"xt_n{(first + number) % 20}")))
 
     with rewrite_imports(tenfold):
         threads = [threading.Thread(target=work, args=(5 * n,)) for n in range(8)]
@@ -311,8 +307,7 @@ def test_threads_import_at_once(space):
             thread.start()
         for thread in threads:
             thread.join(60)
-    assert len(found) == 160
-    assert {each for each in found if type(each) is tuple} <= {(100, 100)}
+    assert found == [(100, 100)] * 160
 
 
 class Counting:

@@ -164,7 +164,8 @@ class Body:
     ) -> None:
         """Put instructions behind another, for what falls through it; jumps to the next one pass them by.
 
-        Arguments and errors are those of :meth:`insert_before`.
+        Arguments and errors are those of :meth:`insert_before`. Behind a RESUME, which belongs to no line that runs,
+        they get the location of what comes next.
 
         >>> import xtab
         >>> body = xtab.decode(lambda x: x + 1)

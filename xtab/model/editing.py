@@ -31,7 +31,7 @@ Jumps: TypeAlias = Literal["new", "stay"]
 """Where jumps and handlers that lead to the anchor lead then: to the first new instruction, or to the anchor still."""
 
 _PUSH_EXC_INFO, _POP_EXCEPT = CURRENT.number["PUSH_EXC_INFO"], CURRENT.number["POP_EXCEPT"]
-_CLEANUP_THROW = CURRENT.number.get("CLEANUP_THROW")
+_RESUME, _CLEANUP_THROW = CURRENT.number["RESUME"], CURRENT.number.get("CLEANUP_THROW")
 
 
 def place_of(body: Body, instruction: Any) -> int:
@@ -89,7 +89,10 @@ def insert(
         place = places[anchor] if anchor in places else place_of(body, anchor)
         seam = place + behind
         seams.refuse(seam, led_to=led_to)
-        _settle(added, anchor, _span_for(protect, anchor, instructions, seam), known)
+        like = anchor
+        if behind and anchor.opcode == _RESUME and seam < len(instructions):
+            like = instructions[seam]  # no line event comes from RESUME, and none for its line shall
+        _settle(added, like, _span_for(protect, anchor, instructions, seam), known)
         at[seam] = added
     old = instructions.copy() if led_to else []
     if len(at) == 1:
@@ -161,9 +164,9 @@ def _protector(instructions: Sequence[Instruction], place: int, *, behind: bool)
     return span
 
 
-def _settle(added: list[Instruction], anchor: Instruction, span: Span | None, known: set[Span]) -> None:
-    """Give new instructions their span and location; spans of their own go inside `span`."""
-    location = anchor.location
+def _settle(added: list[Instruction], like: Instruction, span: Span | None, known: set[Span]) -> None:
+    """Give new instructions their span, and the location of another; spans of their own go inside `span`."""
+    location = like.location
     for each in added:
         own = each.exn_tab_entry
         if own is None:
@@ -178,10 +181,9 @@ def _settle(added: list[Instruction], anchor: Instruction, span: Span | None, kn
             each.location = location
 
 
-def _lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instruction, Instruction]) -> bool:
-    """Lead the jumps among `instructions`, and the spans that protect them, to what stands instead; whether any did."""
+def _lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instruction, Instruction]) -> None:
+    """Lead the jumps among `instructions`, and the spans that protect them, to what stands instead."""
     source = body._source
-    found = False
     wanted = {anchor._at for anchor in instead if anchor._source is source and isinstance(anchor._at, int)}
     wanted |= {anchor._at.place for anchor in instead if anchor._source is source and isinstance(anchor._at, Fields)}
     jumps = [body._original[jump] for jump, target in source.targets.items() if target in wanted]
@@ -189,12 +191,8 @@ def _lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Inst
     for jump in jumps:
         if jump.is_jump and jump.operand in instead:
             jump.operand = instead[jump.operand]
-            found = True
     for span in spans_of(instructions):
-        if span.target in instead:
-            span.target = instead[span.target]
-            found = True
-    return found
+        span.target = instead.get(span.target, span.target)
 
 
 def replace_run(
@@ -211,17 +209,16 @@ def replace_run(
     _settle(added, first, span, known)
     rest = now[:begin] + now[end:]
     heir = added[0] if added else now[end] if end < len(now) else None
-    staying = [*rest, *added]
     if heir is None:
-        _refuse_orphans(staying, set(run))
+        _refuse_orphans(rest, set(run))
     else:
-        _lead(body, staying, dict.fromkeys(set(run).difference(added), heir))
+        leading = rest + [each for each in added if each in run]  # new jumps lead where they were made to
+        _lead(body, leading, {each: heir for each in run if each is not heir})
     now[begin:end] = added
 
 
-def _refuse_orphans(staying: Iterable[Instruction], going: set[Instruction]) -> None:
+def _refuse_orphans(staying: Sequence[Instruction], going: set[Instruction]) -> None:
     """Raise EditError if something leads to what goes, since nothing comes behind it."""
-    staying = list(staying)
     leading: list[Any] = [each for each in staying if each.is_jump and each.target in going]
     leading += [span for span in spans_of(staying) if span.target in going]
     if leading:

@@ -113,6 +113,9 @@ class _Protection:
             if span in self._around:
                 contexts[span] = span
                 break
+            if span in path:
+                message = "expected spans that lie one inside the other, but found some that go round in a circle"
+                raise EditError(message, instruction=self._run[0])
             path.append(span)
             span = span.outer
         for each in reversed(path):
