@@ -37,8 +37,9 @@ default_role = "literal"  # single backticks in docstrings are code
 # Those that are imported for type checkers only are shown bare.
 BARE = {*types.__all__, *collections.abc.__all__, *typing.__all__}
 nitpick_ignore_regex = [(r"py:.*", rf"_?({'|'.join(sorted(sys.stdlib_module_names))})\..*|{'|'.join(sorted(BARE))}")]
-# A type that api.md describes in words, and one that only xtab itself makes.
-nitpick_ignore = [("py:class", "HasCode"), ("py:class", "Source")]
+# Types that the pages describe in words, and one that only xtab itself makes.
+IN_WORDS = ("HasCode", "Source", "Protect", "Jumps", "Transform", "Code", "_Function", "ModuleSpec")
+nitpick_ignore = [("py:class", name) for name in IN_WORDS]
 
 
 def read_sections(_app: Sphinx, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:

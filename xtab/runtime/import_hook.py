@@ -95,7 +95,7 @@ def _patterns(given: str | Iterable[str]) -> list[str]:
 
 
 class ImportHook:
-    """A finder for ``sys.meta_path``, made by :func:`rewrite_imports`; a context manager."""
+    """A finder for ``sys.meta_path``, made by :func:`xtab.rewrite_imports`; a context manager."""
 
     def __init__(
         self, transform: Transform, include: list[str], exclude: list[str], *, recursive: bool, strict: bool
@@ -141,7 +141,7 @@ class ImportHook:
         self.uninstall()
 
     def use_cache(self, folder: str | os.PathLike[str], version: str | None) -> None:
-        """Keep rewritten code in a folder: see :func:`rewrite_imports`."""
+        """Keep rewritten code in a folder: see :func:`xtab.rewrite_imports`."""
         version = version or version_of(self._transform)
         if version is None:
             found = f"{self._name}, which can't be found by its name"
