@@ -7,7 +7,7 @@ that the class doesn't bind itself; in inner code objects too.
 from __future__ import annotations
 
 from types import CodeType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from xtab.errors import XtabError
 from xtab.format.opcodes import CURRENT
@@ -44,7 +44,7 @@ def embed_names(body: Body, function: FunctionType) -> None:
     >>> eval(xtab.assemble(body), {}, {}) if False else body.names
     ['len']
     """
-    builtins: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+    builtins: dict[str, Any] = cast("Any", function).__builtins__  # not every type checker knows it
     _Embedding(function.__qualname__, builtins, function.__globals__).apply(body)
 
 
