@@ -206,12 +206,3 @@ def test_every_flat_run_can_be_wrapped():
                 body.protect(run[0], run[-1], handler)
                 assert {each.exn_tab_entry.target for each in run} <= {handler, span.target}
         xtab.assemble(body)
-
-
-def test_spans_in_a_circle_are_refused():
-    body = xtab.decode(lambda x: x.a + x.b)
-    one, two = xtab.Span(body.instructions[-1], 0), xtab.Span(body.instructions[-1], 0)
-    one.outer, two.outer = two, one
-    body.instructions[2].exn_tab_entry = one
-    with pytest.raises(EditError, match="go round in a circle"):
-        body.protect(body.instructions[1], body.instructions[3], handler_for(body))

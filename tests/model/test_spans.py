@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
+import xtab
 from xtab import Instruction as I
 from xtab import Span
-from xtab.model.spans import lies_in, spans_of
+from xtab.model.spans import chain_of, lies_in, spans_of
 
 
 def test_all_spans_are_found_once():
@@ -32,3 +35,36 @@ def test_spans_in_a_circle_end():
     one.outer, two.outer = two, one
     assert not lies_in(one, Span(I("NOP"), 0), {None: False})
     assert spans_of([I("NOP", exn_tab_entry=one)]) == {one, two}
+
+
+def test_chains_are_walked_outwards():
+    outer = Span(I("NOP"), 0)
+    inner = Span(I("NOP"), 1, outer=outer)
+    assert chain_of(inner) == [inner, outer]
+    assert chain_of(None) == []
+
+
+def generator(x):
+    yield x.a + x.b
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda body: body.protect(body.instructions[4], body.instructions[6], body.instructions[-1], 0),
+        lambda body: body.copy(body.instructions[4], body.instructions[6]),
+        lambda body: (body.insert_after(body.instructions[4], [I("NOP")]), xtab.assemble(body)),
+    ],
+    ids=["protect", "copy", "assemble"],
+)
+def test_a_circle_ends_nothing_but_the_edit(use):
+    """Whoever walks along spans that go round in a circle says so, or has no need to."""
+    body = xtab.decode(generator)
+    one, two = Span(body.instructions[-1], 0), Span(body.instructions[-1], 0)
+    one.outer, two.outer = two, one
+    for each in body.instructions[4:]:
+        each.exn_tab_entry = one
+    try:
+        use(body)
+    except xtab.XtabError as error:
+        assert "go round in a circle" in str(error) or isinstance(error, xtab.StackError)

@@ -15,7 +15,7 @@ from xtab.errors import EditError, XtabError
 from xtab.format.opcodes import CURRENT
 from xtab.model.instruction import Fields, Instruction, Span
 from xtab.model.seams import Seams, refuse_half_pairs
-from xtab.model.spans import spans_of
+from xtab.model.spans import chain_of, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -261,12 +261,9 @@ def _copied(
     innermost: Span | None, spans: dict[Span | None, Span | None], twins: Mapping[Instruction, Instruction]
 ) -> Span | None:
     """The span for a copy: a new one where its handler, or that of one around it, was copied too."""
-    chain: list[Span] = []
-    span = innermost
-    while span is not None and span not in spans:
-        chain.append(span)
-        span = span.outer
-    for old in reversed(chain):
+    for old in reversed(chain_of(innermost)):
+        if old in spans:
+            continue
         outer = spans[old.outer]
         if old.target in twins or outer is not old.outer:
             spans[old] = Span(twins.get(old.target, old.target), old.depth, old.lasti, outer)

@@ -19,10 +19,10 @@ from xtab.errors import AssembleError
 from xtab.format.opcodes import CURRENT
 from xtab.model.instruction import Instruction
 from xtab.model.nesting import region_parents
+from xtab.model.spans import chain_of
 
 if TYPE_CHECKING:
     from xtab.model.flow import Region, Shape
-    from xtab.model.instruction import Span
     from xtab.model.shape import BodyShape
     from xtab.model.source import Source
 
@@ -110,7 +110,7 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     for place in places:
         span, is_yield = found.instructions[place].exn_tab_entry, shape.opcodes[place] == _YIELD
         handler = handlers[starts[bisect_right(starts, place) - 1]] if span is not None else -1
-        around = _count(span), _turns_stop_iteration(shape, handler)
+        around = len(chain_of(span)), _turns_stop_iteration(shape, handler)
         if args[place] == around[0] if is_yield else around == (1, True):
             continue
         if olds is None:
@@ -119,14 +119,6 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
             changed = True
             args[place] = around[0] if is_yield else args[place] & ~CURRENT.resume_one_span
     return found._replace(shape=shape._replace(args=args), plain=False) if changed else found
-
-
-def _count(span: Span | None) -> int:
-    count = 0
-    while span is not None:
-        count += 1
-        span = span.outer
-    return count
 
 
 def _turns_stop_iteration(shape: Shape, handler: int) -> bool:

@@ -20,7 +20,7 @@ from xtab.format.opcodes import CURRENT
 from xtab.model.editing import run_of
 from xtab.model.instruction import Instruction, Span
 from xtab.model.seams import Seams
-from xtab.model.spans import lies_in, spans_of
+from xtab.model.spans import chain_of, lies_in, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -113,9 +113,6 @@ class _Protection:
             if span in self._around:
                 contexts[span] = span
                 break
-            if span in path:
-                message = "expected spans that lie one inside the other, but found some that go round in a circle"
-                raise EditError(message, instruction=self._run[0])
             path.append(span)
             span = span.outer
         for each in reversed(path):
@@ -141,12 +138,8 @@ def _extents(instructions: Iterable[Instruction]) -> Counter[Span]:
     """How many instructions each span protects, itself or by spans inside it."""
     found: Counter[Span] = Counter()
     for innermost, count in Counter(each.exn_tab_entry for each in instructions).items():
-        chain: set[Span] = set()
-        span = innermost
-        while span is not None and span not in chain:  # a circle of spans is for assembly to refuse
-            chain.add(span)
+        for span in chain_of(innermost):
             found[span] += count
-            span = span.outer
     return found
 
 

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xtab.errors import XtabError
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from xtab.model.instruction import Instruction, Span
 
-__all__ = ["lies_in", "spans_of"]
+__all__ = ["chain_of", "lies_in", "spans_of"]
+
+
+def chain_of(span: Span | None) -> list[Span]:
+    """A span and those around it, the innermost first; XtabError if they go round in a circle."""
+    chain: dict[Span, None] = {}
+    while span is not None:
+        if span in chain:
+            raise XtabError("expected spans that lie one inside the other, but found some that go round in a circle")
+        chain[span] = None
+        span = span.outer
+    return list(chain)
 
 
 def spans_of(instructions: Iterable[Instruction]) -> set[Span]:
