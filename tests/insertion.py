@@ -1,7 +1,6 @@
-"""Where a new instruction may stand in a body, and where not, with the reason; and a NOP in every such place.
+"""A NOP in every place where one may stand, put there by hand, and the places where none may, with the reason.
 
-The lists follow the data in `xtab.format.opcodes`: the prologue, the pairs that stay together, and what nothing may be
-put in front of. As a program, ``python insertion.py FILE`` prints the places that are left out.
+As a program, ``python insertion.py FILE`` prints the places that are left out.
 """
 
 from __future__ import annotations
@@ -11,12 +10,6 @@ import types
 from collections import Counter
 
 import xtab
-from xtab.format.opcodes import CURRENT
-
-PROLOGUE = "nothing may stand in the prologue, which ends with the first RESUME"
-PAIR = "it must follow the instruction before it"
-LANDING = "the interpreter jumps over it, or expects it where a jump ends"
-RESUMED = "throw() finds the SEND through the jump that leads back to it"
 
 
 def insertion_points(body, *, redirect=False):
@@ -29,23 +22,12 @@ def insertion_points(body, *, redirect=False):
     Returns:
         The places in ``body.instructions``, and a dictionary of the others: place -> reason.
     """
-    resume = next(i for i, instruction in enumerate(body.instructions) if instruction.opname == "RESUME")
-    places = []
-    reasons = {}
-    before = None
-    for place, instruction in enumerate(body.instructions):
-        if place <= resume:
-            reasons[place] = PROLOGUE
-        elif before in CURRENT.adjacent and instruction.opcode in CURRENT.adjacent[before]:
-            reasons[place] = PAIR
-        elif instruction.opcode in CURRENT.keep_before:
-            reasons[place] = LANDING
-        elif redirect and instruction.opname == "SEND":
-            reasons[place] = RESUMED
-        else:
-            places.append(place)
-        before = instruction.opcode
-    return places, reasons
+    jumps = "new" if redirect else "stay"
+    answers = {place: body.why_not_before(each, jumps=jumps) for place, each in enumerate(body.instructions)}
+    return (
+        [place for place, reason in answers.items() if reason is None],
+        {place: reason for place, reason in answers.items() if reason is not None},
+    )
 
 
 def put_nops(body, *, redirect=False, places=None):

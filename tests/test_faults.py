@@ -13,17 +13,13 @@ CASES = Path(__file__).parent / "cases" / "faults.py"
 FAULTS = runpy.run_path(str(CASES))["FAULTS"]
 
 
-def run(name):
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_was_wrong_is_right(name):
     command = [sys.executable, "-X", "faulthandler", __file__, name]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, f"exit {done.returncode}\n{done.stderr[-4000:]}"
     found, right = done.stdout.splitlines()
     assert found == right
-
-
-@pytest.mark.parametrize("name", FAULTS)
-def test_what_was_wrong_is_right(name):
-    run(name)
 
 
 if __name__ == "__main__":

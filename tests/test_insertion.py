@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import xtab
-from xtab.format.opcodes import CURRENT
 
 TOOL = Path(__file__).parent / "insertion.py"
 TOOLS = runpy.run_path(str(TOOL))
@@ -26,31 +25,14 @@ def outer():
 
 
 def test_every_place_is_free_or_has_its_reason():
-    """The places are those of the body, each said once; what is left out are the prologue and the pairs."""
+    """The places are those of the body, each said once."""
     body = xtab.decode(outer())
-    places, reasons = TOOLS["insertion_points"](body)
-    assert sorted([*places, *reasons]) == list(range(len(body.instructions)))
-    names = [each.opname for each in body.instructions]
-    resume = names.index("RESUME")
-    assert [reasons[place] for place in range(resume + 1)] == [TOOLS["PROLOGUE"]] * (resume + 1)
-    for place, name in enumerate(names):
-        if name == "RESUME" and place > resume:
-            assert reasons[place] == TOOLS["PAIR"]
-            assert names[place - 1] == "YIELD_VALUE" or CURRENT.version < (3, 12)
-        if name in ("END_SEND", "NOT_TAKEN"):
-            assert reasons[place] == TOOLS["LANDING"]
-    assert len(places) > len(names) / 2
-
-
-def test_a_send_keeps_the_jump_that_leads_to_it():
-    """Where jumps would lead to the NOP, none may stand before a SEND, else one may."""
-    body = xtab.decode(outer())
-    sends = {place for place, each in enumerate(body.instructions) if each.opname == "SEND"}
-    assert sends
-    free, _ = TOOLS["insertion_points"](body)
-    redirected, reasons = TOOLS["insertion_points"](body, redirect=True)
-    assert set(free) - set(redirected) == sends
-    assert {reasons[place] for place in sends} == {TOOLS["RESUMED"]}
+    for redirect in (False, True):
+        places, reasons = TOOLS["insertion_points"](body, redirect=redirect)
+        assert sorted([*places, *reasons]) == list(range(len(body.instructions)))
+        jumps = "new" if redirect else "stay"
+        assert [body.instructions[place] for place in places] == body.insertion_points(jumps=jumps)
+        assert len(places) > len(body.instructions) / 2
 
 
 def test_nops_stand_before_what_they_should():
@@ -76,4 +58,4 @@ def test_as_a_program_it_prints_what_it_leaves_out():
     done = subprocess.run([sys.executable, str(TOOL), __file__], capture_output=True, text=True, check=True)
     first, *rest = done.stdout.splitlines()
     assert first.startswith("a NOP may stand before ")
-    assert any(TOOLS["PROLOGUE"] in line for line in rest)
+    assert any("the first RESUME" in line for line in rest)

@@ -11,6 +11,7 @@ import types
 
 import xtab
 from xtab import Instruction, Span
+from xtab.transform import emit
 
 FAULTS = {}
 
@@ -254,3 +255,178 @@ def _():
     body.instructions[place:place] = before
     body.instructions += first + last + end
     return function_of(body)(1, int), "end"
+
+
+# Edits of bodies.
+
+
+def dropping(name):
+    """Instructions that let a local go, and keep the function running."""
+    return [Instruction("LOAD_CONST", None), Instruction("STORE_FAST", name)]
+
+
+def after(function, opname, instructions):
+    """`function` with instructions behind the first of a kind."""
+    body = xtab.decode(function)
+    anchor = next((each for each in body.instructions if each.opname == opname), None)
+    if anchor is not None:  # else this version does it in another way
+        body.insert_after(anchor, instructions)
+    return function_of(body)
+
+
+def boom():
+    raise ValueError
+
+
+def raising_before(opname):
+    """What comes out, and what is still being handled, when something is raised before an instruction of a handler."""
+
+    def f(d):
+        try:
+            return d["k"]
+        except KeyError:
+            pass
+
+    body = xtab.decode(f)
+    anchor = next(each for each in body.instructions if each.opname == opname)
+    body.insert_before(anchor, emit.call(emit.load_const(boom)) + emit.pop())
+    return (error_of(function_of(body), {})[0], sys.exc_info()[0]), ("ValueError", None)
+
+
+# LOAD_ATTR hands on the self of a method, so the borrowed reference was used after the local was gone: SIGSEGV on 3.14, 3.15.
+@fault("the self of a method whose local is let go")
+def _():
+    class Thing:
+        def method(self, x):
+            return self.held[x]
+
+    def thing():
+        made = Thing()
+        made.held = ["alive"]
+        return made
+
+    edited = after(lambda a, k: a.method(k), "LOAD_ATTR", dropping("a"))
+    return {edited(thing(), 0) for _ in range(300)}, {"alive"}
+
+
+# FORMAT_SIMPLE lets a str through as it is.
+@fault("a str that is its own format, whose local is let go")
+def _():
+    edited = after(lambda a, k: f"{a}{k}", "FORMAT_SIMPLE", dropping("a"))
+    return {edited("x" * n, "y") == "x" * n + "y" for n in range(2, 500)}, {True}
+
+
+# What a new handler keeps on the stack outlives the block in which the compiler proved it safe to borrow.
+@fault("a value that a new handler keeps")
+def _():
+    body = xtab.decode(lambda a, fail: [a, fail()])
+    call = next(each for each in body.instructions if each.opname == "CALL")
+    handler = [*returning(0)[:3], *dropping("a"), Instruction("RETURN_VALUE")]
+    body.instructions += handler
+    body.protect(call, call, handler[0])
+    edited = function_of(body)
+    return [edited(list("abc"), boom) for _ in range(300)].count(list("abc")), 300
+
+
+# The span that ends the handling of an exception leaves POP_EXCEPT out, and so it did what was put before that.
+@fault("an exception raised before POP_EXCEPT")
+def _():
+    return raising_before("POP_EXCEPT")
+
+
+# PUSH_EXC_INFO is protected by a span that counts on what it pushes: another slot was taken for the exception before.
+@fault("an exception raised before PUSH_EXC_INFO")
+def _():
+    return raising_before("PUSH_EXC_INFO")
+
+
+# RESUME said that one span is around, and close() took it for the compiler's own, which it may skip.
+@fault("close() with a handler in the place of the compiler's")
+def _():
+    def generator():
+        yield 1
+
+    seen = []
+    body = xtab.decode(generator)
+    span = next((each.exn_tab_entry for each in body.instructions if each.exn_tab_entry), None)
+    members = body.instructions[behind_prologue(body) :]
+    if span is not None:
+        members = [each for each in body.instructions if each.exn_tab_entry is span]
+        body.unprotect(span)
+    push = Instruction("PUSH_EXC_INFO")
+    note = emit.call(emit.load_const(lambda: seen.append("handler"))) + emit.pop()
+    body.instructions += [push, *note, Instruction("RERAISE", 0)]
+    body.protect(members[0], members[-1], push)
+    waiting = function_of(body)()
+    next(waiting)
+    waiting.close()
+    return seen, ["handler"]
+
+
+# Every load that COPY had doubled was followed to the end of the body.
+@fault("many augmented assignments")
+def _():
+    namespace = {}
+    exec("def f(a):\n" + "    a.x += 1\n" * 20_000, namespace)
+    body = xtab.decode(namespace["f"])
+    body.insert_after(body.instructions[0], [Instruction("LOAD_CONST", None), Instruction("POP_TOP")])
+    return error_of(xtab.assemble, body)[0], "returned"
+
+
+# The walk outwards never ended.
+@fault("protecting and copying what lies in a circle of spans")
+def _():
+    body = xtab.decode(lambda x: x.a + x.b)
+    end = body.instructions[-1]
+    one, two = Span(end, 0), Span(end, 0)
+    one.outer, two.outer = two, one
+    run = body.instructions[1], body.instructions[3]
+    for each in run:
+        each.exn_tab_entry = one
+    return [error_of(body.protect, *run, end, 0)[0], error_of(body.copy, *run)[0]], ["XtabError"] * 2
+
+
+# What led to an instruction passed by what was put before it, where the instruction itself was among what came instead.
+@fault("replacing an instruction by another and itself")
+def _():
+    def f(n):
+        while n:
+            n -= 1
+        return n
+
+    body = xtab.decode(f)
+    target = next(each.target for each in body.instructions if each.is_jump)
+    nop = Instruction("NOP")
+    body.replace(target, [nop, target])
+    return any(each.target is nop for each in body.instructions), True
+
+
+# Instructions behind RESUME got its location, the line of the def, for which no event comes otherwise.
+@fault("a line event for the def")
+def _():
+    def f(x):
+        return x
+
+    body = xtab.decode(f)
+    body.insert_after(body.instructions[behind_prologue(body) - 1], [Instruction("NOP")])
+    edited, seen = function_of(body), []
+
+    def trace(frame, event, _argument):
+        if event == "line":
+            seen.append(frame.f_lineno - edited.__code__.co_firstlineno)
+        return trace
+
+    sys.settrace(trace)
+    edited(1)
+    sys.settrace(None)
+    return seen, [1]
+
+
+# Copying a loader imports copyreg, whose import copied a loader.
+@fault("the import hook before copyreg is loaded")
+def _():
+    with xtab.rewrite_imports(lambda body: None, include="colorsys"):
+        sys.modules.pop("copyreg", None)
+        sys.modules.pop("colorsys", None)
+        import colorsys
+    return colorsys.rgb_to_hsv(0, 0, 0), (0.0, 0.0, 0)

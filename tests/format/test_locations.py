@@ -255,10 +255,19 @@ def test_any_bytes(table, first_line, code_size):
 @given(st.binary(max_size=12), st.integers(-5, 2**31))
 @settings(deadline=None, max_examples=200)
 def test_any_bytes_as_an_entry(entry, line):
-    """The functions for one entry refuse nonsense with the same error and no other."""
+    """The functions for one entry refuse nonsense with the same error and no other; what is accepted can be written."""
+    found = []
     for function, *arguments in [(decode_entry, line), (line_delta,), (resize_entry, 3), (entry_units,)]:
         with contextlib.suppress(TableFormatError):
-            function(entry, *arguments)
+            found.append((function, function(entry, *arguments)))
+    answers = dict(found)
+    if entry_units in answers:
+        assert 1 <= answers[entry_units] <= 8
+    location = answers.get(decode_entry)
+    if location is not None and location.line is not None and 0 <= location.line < 2**31:
+        with contextlib.suppress(TableFormatError):  # no entry can say it, whatever this one says
+            written = encode_location(answers[entry_units], location, line)
+            assert decode_entry(written, line) == location
 
 
 @pytest.mark.parametrize(

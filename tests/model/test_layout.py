@@ -13,7 +13,7 @@ import pytest
 import xtab
 from xtab import Instruction
 from xtab.format.opcodes import CURRENT
-from xtab.model.assemble import _code_bytes
+from xtab.model.assemble import code_bytes
 from xtab.model.layout import lay_out
 from xtab.model.positions import location_table
 from xtab.model.shape import read_body
@@ -134,7 +134,7 @@ def test_the_short_way_gives_what_the_long_way_gives(name):
                 then.sizes,
                 then.prefixes,
             )
-            assert _code_bytes(now, body._source) == _code_bytes(then._replace(plain=False), body._source)
+            assert code_bytes(now, body._source) == code_bytes(then._replace(plain=False), body._source)
             tables = [location_table(each, body._source, body.first_line) for each in (now, then._replace(plain=False))]
             assert tables[0] == tables[1]
             short += now.plain

@@ -72,7 +72,7 @@ def test_spans_in_a_circle_are_refused():
     first, second = (Span(body.instructions[0], 0) for _ in range(2))
     first.outer, second.outer = second, first
     body.instructions[1].exn_tab_entry = first
-    with pytest.raises(XtabError, match="lies in itself"):
+    with pytest.raises(XtabError, match="go round in a circle"):
         write(body)
 
 

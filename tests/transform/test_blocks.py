@@ -413,10 +413,11 @@ def print_all_the_same(*what):
     pass
 
 
-def refused(edit, words):
-    with pytest.raises(xtab.XtabError, match=words) as caught:
+def refusal(edit):
+    """The words of the EditError that an edit ends with."""
+    with pytest.raises(EditError) as caught:
         edit()
-    assert type(caught.value) is EditError
+    return str(caught.value)
 
 
 def looping(xs):
@@ -445,42 +446,43 @@ def test_what_would_cut_a_loop_in_two_is_refused():
     last = find(body, "JUMP_BACKWARD")
     for block in (make_finally, make_except):
         if "END_FOR" in {each.opname for each in body.instructions}:
-            refused(lambda: block(body, find(body, "FOR_ITER"), last), "END_FOR")
-        refused(lambda: block(body, find(body, "STORE_FAST"), find(body, "RETURN")), "reached from its beginning")
+            assert "END_FOR" in refusal(lambda: block(body, find(body, "FOR_ITER"), last))
+        assert "reached from its beginning" in refusal(
+            lambda: block(body, find(body, "STORE_FAST"), find(body, "RETURN"))
+        )
 
 
 def test_what_would_cut_an_await_in_two_is_refused():
     body = xtab.decode(awaiting)
     for block in (make_finally, make_except):
-        refused(lambda: block(body, find(body, "GET_AWAITABLE"), find(body, "YIELD_VALUE")), "expected a run")
-        refused(lambda: block(body, find(body, "RESUME", 1), find(body, "POP_TOP", 1)), "expected a run")
-        refused(lambda: block(body, body.instructions[0], find(body, "POP_TOP", 1)), "expected a run")
+        assert "expected a run" in refusal(lambda: block(body, find(body, "GET_AWAITABLE"), find(body, "YIELD_VALUE")))
+        assert "expected a run" in refusal(lambda: block(body, find(body, "RESUME", 1), find(body, "POP_TOP", 1)))
+        assert "expected a run" in refusal(lambda: block(body, body.instructions[0], find(body, "POP_TOP", 1)))
 
 
 def test_a_run_across_a_span_is_refused():
     body = xtab.decode(protecting)
     calls = [each for each in body.instructions if each.opname == "CALL"]
-    refused(lambda: make_finally(body, body.instructions[1], calls[1]), "lies in each span")
+    assert "lies in each span" in refusal(lambda: make_finally(body, body.instructions[1], calls[1]))
 
 
 def test_handlers_that_cannot_go_on_are_refused():
     body = xtab.decode(looping)
     pop = find(body, "POP_TOP")
     begin = body.instructions[body.instructions.index(find(body, "STORE_FAST")) + 1]
-    refused(lambda: try_except(body, begin, pop, emit.return_(emit.load_const(1))), "doesn't return")
+    assert "doesn't return" in refusal(lambda: try_except(body, begin, pop, emit.return_(emit.load_const(1))))
     body = xtab.decode(looping)
     first = body.instructions[1]
-    refused(
-        lambda: try_except(body, first, body.instructions[-1], emit.load_const(1) + emit.pop()),
-        "returns, raises or jumps",
+    assert "returns, raises or jumps" in refusal(
+        lambda: try_except(body, first, body.instructions[-1], emit.load_const(1) + emit.pop())
     )
 
 
 def test_finally_bodies_that_leave_are_refused():
     body = xtab.decode(looping)
     for final in (emit.return_(emit.load_const(1)), [xtab.Instruction("JUMP_FORWARD", body.instructions[1])]):
-        refused(
-            lambda: try_finally(body, body.instructions[1], body.instructions[-1], final), "neither returns nor jumps"
+        assert "neither returns nor jumps" in refusal(
+            lambda: try_finally(body, body.instructions[1], body.instructions[-1], final)
         )
 
 
@@ -488,8 +490,8 @@ def test_a_with_block_leaves_values_alone():
     body = xtab.decode(simple)
     call = find(body, "CALL")
     first = find(body, "PRECALL") if "PRECALL" in {each.opname for each in body.instructions} else call
-    refused(lambda: with_block(body, first, call, emit.load_const(None)), "leaves the values below it alone")
-    refused(lambda: with_block(body, *run_of_call(body), emit.load_const(None)), "leaves no value")
+    assert "leaves the values below it alone" in refusal(lambda: with_block(body, first, call, emit.load_const(None)))
+    assert "leaves no value" in refusal(lambda: with_block(body, *run_of_call(body), emit.load_const(None)))
 
 
 def test_what_is_no_run_is_refused():

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from xtab.model.shape import BodyShape
     from xtab.model.source import Source
 
-__all__ = ["assemble"]
+__all__ = ["assemble", "code_bytes", "exception_table", "mended", "tables_to_write"]
 
 
 def assemble(body: Body) -> CodeType:
@@ -56,14 +56,14 @@ def assemble(body: Body) -> CodeType:
     """
     if not body.instructions:
         raise AssembleError("expected at least one instruction, but found none")
-    laid_out = lay_out(_mended(body))
+    laid_out = lay_out(mended(body))
     shape, starts = laid_out.shape, laid_out.starts
     stack_size, all_reached = measure_size(shape)
     body.layout = Layout(laid_out.instructions, starts)
     return body._code.replace(
-        co_code=_code_bytes(laid_out, body._source),
+        co_code=code_bytes(laid_out, body._source),
         co_linetable=location_table(laid_out, body._source, body.first_line),
-        co_exceptiontable=_exception_table(shape.regions, starts),
+        co_exceptiontable=exception_table(shape.regions, starts),
         co_stacksize=stack_size if all_reached else max(stack_size, body.stacksize),
         co_name=body.name,
         co_qualname=body.qualname,
@@ -73,11 +73,11 @@ def assemble(body: Body) -> CodeType:
         co_argcount=body.argcount,
         co_posonlyargcount=body.posonlyargcount,
         co_kwonlyargcount=body.kwonlyargcount,
-        **_tables(body._source),
+        **tables_to_write(body._source),
     )
 
 
-def _mended(body: Body) -> BodyShape:
+def mended(body: Body) -> BodyShape:
     """The body as numbers, with what an edit makes necessary put right."""
     source = body._source
     found = read_body(body)
@@ -87,7 +87,7 @@ def _mended(body: Body) -> BodyShape:
     return mend_yields(unborrow(found, source), source)
 
 
-def _tables(source: Source) -> dict[str, Any]:
+def tables_to_write(source: Source) -> dict[str, Any]:
     """What has to be said of constants, names and variables: nothing while nobody has seen the lists."""
     tables = source.changed_tables()
     if tables is None:
@@ -105,7 +105,7 @@ def _tables(source: Source) -> dict[str, Any]:
 _rows: list[list[bytes]] = [[]] * 256  # [opcode][operand below 256] -> the bytes of the instruction, caches included
 
 
-def _code_bytes(laid_out: LaidOut, source: Source) -> bytes:
+def code_bytes(laid_out: LaidOut, source: Source) -> bytes:
     """co_code: slices of the source's for stretches that are as they were, instruction for instruction for others."""
     if not laid_out.plain:
         return _all_code_bytes(laid_out)
@@ -153,7 +153,8 @@ def _all_code_bytes(laid_out: LaidOut) -> bytes:
     return b"".join(parts)
 
 
-def _exception_table(regions: list[Region], starts: list[int]) -> bytes:
+def exception_table(regions: list[Region], starts: list[int]) -> bytes:
+    """co_exceptiontable: the regions, by the code units that instructions start at."""
     if not regions:
         return b""
     new = tuple.__new__  # twice as fast as the constructor of a NamedTuple

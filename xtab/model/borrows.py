@@ -143,7 +143,7 @@ def _alive_at(cuts: set[int], found: BodyShape) -> set[int]:
 def _move(stack: list[int], opcode: int, arg: int) -> None:
     """Take from the stack what an instruction takes, and put there what it puts."""
     effect = CURRENT.effect(opcode, arg)
-    taken = max(CURRENT.pops(opcode, arg), -effect, 0)
+    taken = CURRENT.taken(opcode, arg)
     top = stack[-1]
     if taken:
         del stack[-taken:]

@@ -261,9 +261,7 @@ def _copied(
     innermost: Span | None, spans: dict[Span | None, Span | None], twins: Mapping[Instruction, Instruction]
 ) -> Span | None:
     """The span for a copy: a new one where its handler, or that of one around it, was copied too."""
-    for old in reversed(chain_of(innermost)):
-        if old in spans:
-            continue
+    for old in reversed(chain_of(innermost, spans)):
         outer = spans[old.outer]
         if old.target in twins or outer is not old.outer:
             spans[old] = Span(twins.get(old.target, old.target), old.depth, old.lasti, outer)

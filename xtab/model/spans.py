@@ -7,17 +7,20 @@ from typing import TYPE_CHECKING
 from xtab.errors import XtabError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from xtab.model.instruction import Instruction, Span
 
 __all__ = ["chain_of", "lies_in", "spans_of"]
 
 
-def chain_of(span: Span | None) -> list[Span]:
-    """A span and those around it, the innermost first; XtabError if they go round in a circle."""
+def chain_of(span: Span | None, known: Container[Span | None] = ()) -> list[Span]:
+    """A span and those around it, the innermost first; XtabError if they go round in a circle.
+
+    The walk ends at a span that is `known`: so many walks along the same spans cost no more than one.
+    """
     chain: dict[Span, None] = {}
-    while span is not None:
+    while span is not None and span not in known:
         if span in chain:
             raise XtabError("expected spans that lie one inside the other, but found some that go round in a circle")
         chain[span] = None
@@ -29,10 +32,7 @@ def spans_of(instructions: Iterable[Instruction]) -> set[Span]:
     """All spans that protect instructions, those around others included."""
     found: set[Span] = set()
     for innermost in {each.exn_tab_entry for each in instructions}:
-        span = innermost
-        while span is not None and span not in found:
-            found.add(span)
-            span = span.outer
+        found.update(chain_of(innermost, found))
     return found
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from xtab.errors import AssembleError, StackError, TextError, XtabError
 from xtab.format.locations import encode_location
 from xtab.format.opcodes import CURRENT, Kind
-from xtab.model.assemble import _code_bytes, _exception_table, _tables, assemble
+from xtab.model.assemble import assemble, code_bytes, exception_table, tables_to_write
 from xtab.model.body import Body
 from xtab.model.decode import read_source
 from xtab.model.depths import measure_size
@@ -374,10 +374,10 @@ def _settle(made: Body, wide: Mapping[int, int], seams: set[int]) -> Body:
     shape = found.shape._replace(wide=True)  # operands that are given by their number may be large
     laid = lay_out(found._replace(shape=shape, prefixes=dict(wide), plain=False))
     code = made._code.replace(
-        co_code=_code_bytes(laid, made._source),
+        co_code=code_bytes(laid, made._source),
         co_linetable=_location_table(laid, {id(made.instructions[index]) for index in seams}, made.first_line),
-        co_exceptiontable=_exception_table(laid.shape.regions, laid.starts),
-        **_tables(made._source),
+        co_exceptiontable=exception_table(laid.shape.regions, laid.starts),
+        **tables_to_write(made._source),
     )
     source = read_source(code)
     before: Instruction | None = None

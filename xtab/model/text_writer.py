@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 from xtab.errors import StackError, XtabError
 from xtab.format.opcodes import CURRENT
-from xtab.model.assemble import _mended
+from xtab.model.assemble import mended
 from xtab.model.decode import decode
 from xtab.model.depths import measure_size
 from xtab.model.layout import lay_out
 from xtab.model.positions import location_table
 from xtab.model.shape import BodyShape
 from xtab.model.slices import LocationSlices
+from xtab.model.spans import chain_of
 from xtab.model.text_header import Header, header_lines, kind_of
 from xtab.model.text_operands import Operands, location_text
 from xtab.model.text_tokens import constant_text, parts_of
@@ -142,7 +143,7 @@ def _unit(body: Body, label: str, filename: str, names: _Names, laid_out: tuple[
 
 def _laid_out(body: Body) -> tuple[LaidOut, list[Span | None]]:
     """A body with every number settled, and the innermost span of each instruction."""
-    found = _mended(body)
+    found = mended(body)
     laid = lay_out(found)
     known = set(map(id, found.instructions))
     spans: list[Span | None] = []
@@ -262,17 +263,10 @@ def _all_spans(spans: Iterable[Span | None]) -> list[Span]:
 
     Raises XtabError if they go round in a circle.
     """
-    found: dict[int, Span] = {}
+    found: dict[Span, None] = {}
     for span in spans:
-        path: set[int] = set()
-        around = span
-        while around is not None and id(around) not in found:
-            path.add(id(around))
-            found[id(around)] = around
-            around = around.outer
-        if around is not None and id(around) in path:
-            raise XtabError(f"expected spans that lie one inside the other, but found that {around!r} lies in itself")
-    return list(found.values())
+        found.update(dict.fromkeys(chain_of(span, found)))
+    return list(found)
 
 
 class _Spans:

@@ -21,9 +21,8 @@ def taken_and_made(instruction: Instruction) -> tuple[int, int]:
     """
     opcode = instruction.opcode
     arg = int(instruction.operand) if CURRENT.kind[opcode] == Kind.RAW else instruction.flags
-    effect = CURRENT.effect(opcode, arg)
-    taken = max(CURRENT.pops(opcode, arg), -effect, 0)
-    return taken, effect + taken
+    taken = CURRENT.taken(opcode, arg)
+    return taken, CURRENT.effect(opcode, arg) + taken
 
 
 def reach(instruction: Instruction) -> int:

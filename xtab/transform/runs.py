@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import EditError, XtabError
 from xtab.format.opcodes import CURRENT
+from xtab.model.spans import chain_of
 from xtab.model.stack import stack_depths
 from xtab.transform.moves import reach
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from xtab.model.body import Body
     from xtab.model.instruction import Instruction, Span
 
-__all__ = ["Run", "is_jump_only", "is_return", "spans_around"]
+__all__ = ["Run", "is_jump_only", "is_return"]
 
 _LEFT_OUT = (
     *("JUMP_", "POP_JUMP_"),
@@ -48,14 +49,6 @@ def is_return(instruction: Instruction) -> bool:
 def is_jump_only(instruction: Instruction) -> bool:
     """Whether it jumps whatever the stack holds."""
     return instruction.is_jump and bool(CURRENT.stops[instruction.opcode])
-
-
-def spans_around(instruction: Instruction) -> Iterator[Span]:
-    """The spans that protect an instruction, innermost first."""
-    span = instruction.exn_tab_entry
-    while span is not None:
-        yield span
-        span = span.outer
 
 
 class Run:
@@ -112,7 +105,7 @@ class Run:
     def _belonging(self, standing: set[Instruction], entered: int) -> set[Instruction]:
         carriers: dict[Span, list[Instruction]] = {}
         for each in self._reachable():
-            for span in spans_around(each):
+            for span in chain_of(each.exn_tab_entry):
                 carriers.setdefault(span, []).append(each)
         found = standing
         while True:
@@ -201,7 +194,7 @@ class Run:
 
     def _context(self, instruction: Instruction) -> Span | None:
         """The innermost span of an instruction that isn't inside the run."""
-        return next((span for span in spans_around(instruction) if span not in self._inside), None)
+        return next((span for span in chain_of(instruction.exn_tab_entry) if span not in self._inside), None)
 
     def _lowest(self, instruction: Instruction) -> int:
         """How many values an instruction leaves as they are."""
@@ -243,7 +236,7 @@ class Run:
                         f"outside of it, which leads to {after!r}",
                         instruction=after,
                     )
-        for span in {span for each in self._instructions for span in spans_around(each)}:
+        for span in {span for each in self._instructions for span in chain_of(each.exn_tab_entry)}:
             self._refuse_shared(span)
 
     def _refuse_cut(self, each: Instruction, after: Instruction) -> None:
@@ -273,7 +266,7 @@ class Run:
 
     def spans_inside(self) -> set[Span]:
         """The spans of members that lie inside the run."""
-        return {span for each in self.members for span in spans_around(each) if span in self._inside}
+        return {span for each in self.members for span in chain_of(each.exn_tab_entry) if span in self._inside}
 
     def depth_at(self, instruction: Instruction) -> int | None:
         """The depth of the stack before an instruction of the body, or None if it can't be reached."""

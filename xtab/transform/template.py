@@ -21,12 +21,13 @@ from xtab.errors import XtabError
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.model.decode import decode
 from xtab.model.instruction import Instruction, Span
+from xtab.model.spans import chain_of
 from xtab.model.stack import stack_depths
 from xtab.model.tables import Free
 from xtab.transform import emit
 from xtab.transform.embedding import embed_names
 from xtab.transform.moves import taken_and_made
-from xtab.transform.runs import is_return, spans_around
+from xtab.transform.runs import is_return
 from xtab.transform.sequences import become, copies, put_behind
 
 if TYPE_CHECKING:
@@ -194,7 +195,7 @@ class _Insertion:
         handler = [*self._unbind(), Instruction("RERAISE", 1)]
         guard = Span(handler[0], None, True)
         for each in code[: len(begin) + len(inside)]:
-            spans = list(spans_around(each))
+            spans = chain_of(each.exn_tab_entry)
             if not spans:
                 each.exn_tab_entry = guard
             elif guard not in spans:
@@ -358,7 +359,7 @@ def _forget_depths(body: Body) -> None:
     for each, depth in depths.items():
         if depth is not None:
             left = depth - (0 if CURRENT.cannot_raise[each.opcode] else taken_and_made(each)[0])
-            for span in spans_around(each):
+            for span in chain_of(each.exn_tab_entry):
                 least[span] = min(least.get(span, left), left)
     free = set(body.insertion_points(jumps="stay"))
     for span, left in least.items():

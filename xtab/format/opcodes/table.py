@@ -170,6 +170,10 @@ class Opcodes:
         pushes = self._pushes.get(opcode, 1)
         return (pushes if isinstance(pushes, int) else pushes(arg)) - self.effect(opcode, arg)
 
+    def taken(self, opcode: int, arg: int) -> int:
+        """How many values the instruction takes off the stack when it falls through."""
+        return max(self.pops(opcode, arg), -self.effect(opcode, arg), 0)
+
 
 def _swapped(pairs: dict[str, str]) -> list[tuple[str, str]]:
     return [(b, a) for a, b in pairs.items()]
