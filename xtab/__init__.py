@@ -14,6 +14,7 @@ True
 
 from __future__ import annotations
 
+from xtab.analysis.verify import CodeParts, Problem, require_valid, verify, verify_parts
 from xtab.errors import (
     AssembleError,
     DecodeError,
@@ -26,6 +27,7 @@ from xtab.errors import (
     TargetError,
     TextError,
     UnsupportedVersionError,
+    VerificationError,
     XtabError,
 )
 from xtab.format.exception_table import (
@@ -52,6 +54,7 @@ __all__ = [
     "AssembleError",
     "Body",
     "Cell",
+    "CodeParts",
     "DecodeError",
     "EditError",
     "ExceptionTableEntry",
@@ -60,6 +63,7 @@ __all__ = [
     "Layout",
     "Location",
     "NestingError",
+    "Problem",
     "RewriteError",
     "RewriteWarning",
     "Span",
@@ -68,6 +72,7 @@ __all__ = [
     "TargetError",
     "TextError",
     "UnsupportedVersionError",
+    "VerificationError",
     "XtabError",
     "assemble",
     "assemble_exception_table",
@@ -76,10 +81,13 @@ __all__ = [
     "flatten",
     "nest",
     "parse_exception_table",
+    "require_valid",
     "rewrite",
     "rewrite_code",
     "rewrite_imports",
     "stack_depths",
     "stack_size",
     "swap_code",
+    "verify",
+    "verify_parts",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "TargetError",
     "TextError",
     "UnsupportedVersionError",
+    "VerificationError",
     "XtabError",
 ]
 
@@ -198,3 +199,21 @@ class TextError(XtabError):
         self.column = column  #: of the first character at fault, from 1, or None: the whole line is
         where = ", ".join(f"{name} {at}" for name, at in (("line", line), ("column", column)) if at is not None)
         super().__init__(f"{where}: {message}" if where else message)
+
+
+class VerificationError(XtabError):
+    """A code object could crash the interpreter, or corrupt what it works on.
+
+    You see it from :func:`xtab.require_valid`, and from whatever is asked to verify. `problems` has all that was found;
+    ``xtab explain XT###`` says of each what it is, why it crashes, and how it is mended.
+    """
+
+    def __init__(self, problems: Sequence[object]) -> None:
+        self.problems = tuple(problems)  #: the `Problem`\ s, all of them errors
+        shown = [f"  {problem}" for problem in self.problems[:3]]
+        left = len(self.problems) - len(shown)
+        count = len(self.problems)
+        lines = [f"expected code that is safe to run, but found {count} problem{'s' if count != 1 else ''}:", *shown]
+        if left:
+            lines.append(f"  and {left} more")
+        super().__init__("\n".join(lines))

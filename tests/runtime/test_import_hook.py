@@ -30,6 +30,11 @@ def tenfold(body):
             instruction.operand = 100
 
 
+def without_a_return(body):
+    code = xtab.assemble(body)
+    return code.replace(co_code=code.co_code[:-2])
+
+
 def fails(body):
     return 1 / 0
 
@@ -393,3 +398,10 @@ def test_importtime_and_other_flags(space):
         assert result.returncode == 0, result.stderr
         if "importtime" in flags:
             assert "xt_pkg.inner" in result.stderr
+
+
+def test_verify_refuses_code_that_could_crash(space):
+    with rewrite_imports(without_a_return, verify=True), pytest.warns(RewriteWarning, match="XT405"):
+        assert values(fresh("xt_one")) == (10, 10)
+    with rewrite_imports(tenfold, verify=True):
+        assert values(fresh("xt_one")) == (100, 100)

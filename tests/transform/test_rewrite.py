@@ -16,7 +16,7 @@ import weakref
 import pytest
 
 import xtab
-from xtab.errors import RewriteError
+from xtab.errors import RewriteError, VerificationError
 from xtab.transform.rewrite import rewrite, rewrite_code, swap_code
 
 HERE = __file__
@@ -561,3 +561,24 @@ def test_the_standard_library_still_works():
     command = [sys.executable, "-c", setup + textwrap.dedent(program)]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.stderr == ""
+
+
+def too_small_a_stack(body):
+    """A transform that gives code which could crash the interpreter."""
+    return xtab.assemble(body).replace(co_stacksize=0)
+
+
+def test_verify_refuses_what_could_crash_before_it_runs():
+    def function(x):
+        return [x, x]
+
+    code = function.__code__
+    assert rewrite(function, lambda body: None, verify=True)(1) == [1, 1]
+    with pytest.raises(VerificationError, match="XT403 stack-size-too-small") as caught:
+        rewrite(function, too_small_a_stack, verify=True)
+    assert "too_small_a_stack" in caught.value.__notes__[0]
+    with pytest.raises(VerificationError, match="XT403"):
+        rewrite_code(code, too_small_a_stack, verify=True)
+    with pytest.raises(VerificationError, match="XT403"):
+        swap_code(function, code.replace(co_stacksize=0), verify=True)
+    assert function.__code__ is code

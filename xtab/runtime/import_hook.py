@@ -53,6 +53,7 @@ def rewrite_imports(
     on_error: Literal["warn", "raise"] = "warn",
     cache: str | os.PathLike[str] | None = None,
     version: str | None = None,
+    verify: bool = False,
 ) -> ImportHook:
     """Rewrite modules as they are imported: inside a ``with``, or between ``install()`` and ``uninstall()``.
 
@@ -71,6 +72,8 @@ def rewrite_imports(
             too, are not kept.
         version: of the transform, for the cache. None: the hash of the file that the transform is in; what that file
             imports doesn't count.
+        verify: whether to prove each module's new code safe before it runs: see :func:`xtab.require_valid`. Code that
+            isn't counts as code that can't be rewritten.
 
     Raises:
         XtabError: `on_error` is something else.
@@ -84,7 +87,8 @@ def rewrite_imports(
     if on_error not in ("warn", "raise"):
         raise XtabError(f"expected 'warn' or 'raise' for on_error, but found {on_error!r}")
     patterns = ["*"] if include is None else _patterns(include)
-    hook = ImportHook(transform, patterns, _patterns(exclude or ()), recursive=recursive, strict=on_error == "raise")
+    strict = on_error == "raise"
+    hook = ImportHook(transform, patterns, _patterns(exclude or ()), recursive=recursive, strict=strict, verify=verify)
     if cache is not None:
         hook.use_cache(cache, version)
     return hook
@@ -98,7 +102,14 @@ class ImportHook:
     """A finder for ``sys.meta_path``, made by :func:`xtab.rewrite_imports`; a context manager."""
 
     def __init__(
-        self, transform: Transform, include: list[str], exclude: list[str], *, recursive: bool, strict: bool
+        self,
+        transform: Transform,
+        include: list[str],
+        exclude: list[str],
+        *,
+        recursive: bool,
+        strict: bool,
+        verify: bool = False,
     ) -> None:
         self._transform = transform
         self._name = transform_name(transform)
@@ -107,6 +118,7 @@ class ImportHook:
         self._exclude = exclude
         self._recursive = recursive
         self._strict = strict
+        self._verify = verify
         self._cache: CodeCache | None = None
         self._said: set[str] = set()
         self._thread = _Thread()
@@ -149,7 +161,8 @@ class ImportHook:
                 "version", f"expected a version or a transform of a module, to use the cache, but found {found}"
             )
             return
-        self._cache = CodeCache(folder, f"{self._name}{'' if self._recursive else ' (top level)'}", version)
+        how = f"{'' if self._recursive else ' (top level)'}{' (verified)' if self._verify else ''}"
+        self._cache = CodeCache(folder, f"{self._name}{how}", version)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -202,7 +215,7 @@ class ImportHook:
     def _rewritten(self, code: CodeType, name: str) -> CodeType:
         try:
             with self.paused():
-                return rewrite_code(code, self._transform, recursive=self._recursive)
+                return rewrite_code(code, self._transform, recursive=self._recursive, verify=self._verify)
         except Exception as error:
             if self._strict:
                 error.add_note(f"while module {name} was imported")

@@ -18,6 +18,8 @@ from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from xtab.analysis.roundtrip import code_objects
+from xtab.analysis.verify import require_valid
+from xtab.errors import VerificationError
 from xtab.model.assemble import assemble
 from xtab.model.body import Body
 from xtab.model.decode import decode
@@ -38,7 +40,9 @@ _TOOLS = range(6)
 """The tool ids of sys.monitoring."""
 
 
-def rewrite(function: _Function, transform: Transform, *, recursive: bool = False, note: bool = False) -> _Function:
+def rewrite(
+    function: _Function, transform: Transform, *, recursive: bool = False, note: bool = False, verify: bool = False
+) -> _Function:
     """A function like `function`, with the code that `transform` makes of its code.
 
     It has the same name, arguments, defaults, annotations (not evaluated if they were not), type parameters,
@@ -53,8 +57,10 @@ def rewrite(function: _Function, transform: Transform, *, recursive: bool = Fals
             lambdas, comprehensions, class bodies.
         note: whether an exception that is raised at run time by instructions that the transform put in gets a note
             which says so. Instructions in a code object that the transform returned are not told apart.
+        verify: whether to prove the new code safe before it is used: see :func:`xtab.require_valid`.
 
     Raises:
+        VerificationError: with `verify`, the new code could crash the interpreter.
         RewriteError: what the transform gave doesn't fit the function. Errors of the transform, and of the assembly of
             what it edited, come through with a note that tells the transform and the function.
         TypeError: `function` has no code that could be replaced.
@@ -70,6 +76,8 @@ def rewrite(function: _Function, transform: Transform, *, recursive: bool = Fals
     """
     plain, wrappers = _unwrapped(function)
     code = _rewritten(plain.__code__, transform, recursive=recursive, note=note)
+    if verify:
+        _prove(code, transform, nested=recursive)
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
     missing = [name for name in code.co_freevars if name not in cells]
     if missing:
@@ -86,15 +94,17 @@ def rewrite(function: _Function, transform: Transform, *, recursive: bool = Fals
     return twin  # type: ignore[no-any-return]
 
 
-def rewrite_code(code: CodeType, transform: Transform, *, recursive: bool = False) -> CodeType:
+def rewrite_code(code: CodeType, transform: Transform, *, recursive: bool = False, verify: bool = False) -> CodeType:
     """The code object that `transform` makes of `code`: :func:`rewrite` for what belongs to no function yet.
 
     Args:
         code: a code object, such as a module's; it stays as it is.
         transform: as for :func:`rewrite`.
         recursive: likewise.
+        verify: likewise.
 
     Raises:
+        VerificationError: with `verify`, the new code could crash the interpreter.
         RewriteError: the new code takes other arguments, or a nested one has other free variables than before. Errors
             of the transform come through with a note.
 
@@ -104,10 +114,22 @@ def rewrite_code(code: CodeType, transform: Transform, *, recursive: bool = Fals
     """
     if not isinstance(code, CodeType):
         raise TypeError(f"expected a code object, but found {code!r:.80} of type {type(code).__qualname__}")
-    return _rewritten(code, transform, recursive=recursive, note=False)
+    new = _rewritten(code, transform, recursive=recursive, note=False)
+    if verify:
+        _prove(new, transform, nested=recursive)
+    return new
 
 
-def swap_code(function: Callable[..., Any], code: CodeType) -> CodeType:
+def _prove(code: CodeType, transform: Transform, *, nested: bool) -> None:
+    """Raise VerificationError, and say which transform made the code."""
+    try:
+        require_valid(code, nested=nested)
+    except VerificationError as error:
+        error.add_note(f"made by the transform {transform_name(transform)}")
+        raise
+
+
+def swap_code(function: Callable[..., Any], code: CodeType, *, verify: bool = False) -> CodeType:
     """Give a function other code, in place: calls from now on run it, frames that run already keep what they have.
 
     Args:
@@ -115,11 +137,13 @@ def swap_code(function: Callable[..., Any], code: CodeType) -> CodeType:
             in another order, or lacks some, it is written anew to have them as the function's old code.
         code: must take the same arguments as the function's code. Events of ``sys.monitoring`` that tools have set for
             the old code are set for it too, and likewise for nested code objects, which are paired by qualified name.
+        verify: whether to prove it safe first, with all nested code objects: see :func:`xtab.require_valid`.
 
     Returns:
         The old code.
 
     Raises:
+        VerificationError: with `verify`, the code could crash the interpreter.
         RewriteError: the arguments differ, or there is a free variable that the function's closure lacks.
         TypeError: `function` has no code that could be replaced, or `code` is not a code object.
 
@@ -135,6 +159,8 @@ def swap_code(function: Callable[..., Any], code: CodeType) -> CodeType:
     old = plain.__code__
     require_same_shape(old, code)
     new = with_free_variables(code, old.co_freevars, old)
+    if verify:
+        require_valid(new, nested=True)
     _carry_events(old, new)
     plain.__code__ = new
     return old

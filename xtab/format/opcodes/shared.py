@@ -220,6 +220,15 @@ CANNOT_RAISE = frozenset(
 )  # fmt: skip
 """Only a trace function can raise at these, and it does so before they touch the stack."""
 
+RAISES_ON_SIGNAL = frozenset(
+    {"JUMP_BACKWARD", "RESUME", "POP_JUMP_IF_NONE", "POP_JUMP_IF_NOT_NONE", "POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE"}
+)
+"""Only the handler of a signal raises at these, or not even that; compilers leave them out of a range now and then."""
+
+TAKEN_WHEN_RAISING = {"YIELD_VALUE": 0, "END_ASYNC_FOR": 1}
+"""Values that are gone when these raise, where it is not all that they take: throw() raises at a YIELD_VALUE with another
+value in the place of the one that was taken."""
+
 JUMP_EFFECTS: dict[str, int] = {}
 """The effect on the way to the target, where it is not the same."""
 

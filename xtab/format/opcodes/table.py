@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from xtab.format.opcodes import shared
+from xtab.format.opcodes import shared, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,6 +51,7 @@ class Opcodes:
         self._lay_out_operands(facts)
         self._lay_out_flow(facts)
         self._lay_out_effects(facts)
+        self._lay_out_signatures(facts)
 
     def _by_number(self, names: Any) -> set[int]:
         """The numbers of those of the names that this version has."""
@@ -125,6 +126,9 @@ class Opcodes:
         self._effects: dict[int, int | Callable[[int], int]] = {
             op: facts.EFFECTS[name] for name, op in self.number.items()
         }
+        self._taken_when_raising = {self.number[name]: count for name, count in shared.TAKEN_WHEN_RAISING.items()}
+        signals = self._by_number(shared.CANNOT_RAISE | shared.RAISES_ON_SIGNAL)
+        self.raises_on_signal = bytes(op in signals for op in range(256))  #: 1 where nothing but a signal raises
         cannot_raise = self._by_number(shared.CANNOT_RAISE)
         self.cannot_raise = bytes(op in cannot_raise for op in range(256))
         self._pushes: dict[int, int | Callable[[int], int]] = {
@@ -139,6 +143,20 @@ class Opcodes:
         self.fixed_effect = bytes(row[0] & 0xFF for row in rows)
         self.varying = bytes(not isinstance(self._effects.get(op, 0), int) for op in range(256))
         self.jump_effect: dict[int, int] = {self.number[name]: effect for name, effect in facts.JUMP_EFFECTS.items()}
+
+    def _lay_out_signatures(self, facts: Any) -> None:
+        self.signatures: dict[int, str] = {
+            self.number[name]: words for name, words in facts.SIGNATURES.items() if name in self.number
+        }  #: what the instruction takes and leaves, in the words of `signatures`
+        self.intrinsics: dict[str, str] = signatures.INTRINSICS
+        self.adds_to = {self.number[name]: what for name, what in signatures.ADDS_TO.items() if name in self.number}
+        self.limits = {self.number[name]: least for name, least in facts.LIMITS.items() if name in self.number}
+        self.must_follow = {self.number[name]: self.number[then] for name, then in facts.MUST_FOLLOW.items()}
+        self.leads_to = {self.number[name]: self.number[there] for name, there in facts.LEADS_TO.items()}
+        self.iterator_slots: int = facts.ITERATOR_SLOTS
+        self.lasti_is_object: bool = facts.LASTI_IS_OBJECT
+        self.locals_are_checked: bool = facts.LOCALS_ARE_CHECKED
+        self.comparison_is_bool: int = facts.COMPARISON_IS_BOOL
 
     def comparison_flags(self, operand: object) -> int:
         """The flags that the compiler gives the COMPARE_OP of an operator, such as ``"<"`` or its number; 0 if it is none."""
@@ -169,6 +187,11 @@ class Opcodes:
             return 0
         pushes = self._pushes.get(opcode, 1)
         return (pushes if isinstance(pushes, int) else pushes(arg)) - self.effect(opcode, arg)
+
+    def gone_when_raising(self, opcode: int, arg: int) -> int:
+        """How many values are off the stack, at most, when the instruction raises."""
+        known = self._taken_when_raising.get(opcode)
+        return self.pops(opcode, arg) if known is None else known
 
     def taken(self, opcode: int, arg: int) -> int:
         """How many values the instruction takes off the stack when it falls through."""

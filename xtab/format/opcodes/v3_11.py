@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xtab.format.opcodes import shared
+from xtab.format.opcodes import shared, signatures
 
 VERSION = (3, 11)
 MAGIC = 3495
@@ -90,3 +90,22 @@ EAGER_IMPORT = 0
 """Flags of an IMPORT_NAME that imports right there, wherever it stands."""
 HANDS_ON = shared.HANDS_ON
 """Opcodes after which a value that they took may be on the stack still."""
+SIGNATURES = {
+    **signatures.SIGNATURES,
+    "LOAD_GLOBAL": "-- null? object",
+    "LOAD_ATTR": "object -- object",
+    "UNARY_NOT": "object -- bool",
+    "CALL_FUNCTION_EX": "null object object dict? -- object",
+    "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
+}
+LIMITS = signatures.LIMITS
+MUST_FOLLOW = {**signatures.MUST_FOLLOW, "KW_NAMES": "PRECALL", "PRECALL": "CALL"}
+LEADS_TO: dict[str, str] = {}
+ITERATOR_SLOTS = 1
+"""How many values an iterator is on the stack."""
+LASTI_IS_OBJECT = True
+"""Whether the offset pushed with an exception is an int object, so that it may be used as one."""
+LOCALS_ARE_CHECKED = True
+"""Whether LOAD_FAST raises for an unbound local."""
+COMPARISON_IS_BOOL = 0
+"""Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""

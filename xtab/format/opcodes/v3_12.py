@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xtab.format.opcodes import shared
+from xtab.format.opcodes import shared, signatures
 
 VERSION = (3, 12)
 MAGIC = 3531
@@ -87,3 +87,26 @@ EAGER_IMPORT = 0
 """Flags of an IMPORT_NAME that imports right there, wherever it stands."""
 HANDS_ON = shared.HANDS_ON
 """Opcodes after which a value that they took may be on the stack still."""
+SIGNATURES = {
+    **signatures.SIGNATURES,
+    "LOAD_GLOBAL": "-- null? object",
+    "LOAD_ATTR": "object -- maybe? object",
+    "LOAD_SUPER_ATTR": "object object object -- maybe? object",
+    "UNARY_NOT": "object -- bool",
+    "POP_JUMP_IF_FALSE": "object --",
+    "POP_JUMP_IF_TRUE": "object --",
+    "CALL_FUNCTION_EX": "null object object dict? -- object",
+    "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
+    "END_FOR": "any any --",
+}
+LIMITS = signatures.LIMITS
+MUST_FOLLOW = {**signatures.MUST_FOLLOW, "KW_NAMES": "CALL"}
+LEADS_TO = signatures.LEADS_TO
+ITERATOR_SLOTS = 1
+"""How many values an iterator is on the stack."""
+LASTI_IS_OBJECT = True
+"""Whether the offset pushed with an exception is an int object, so that it may be used as one."""
+LOCALS_ARE_CHECKED = False
+"""Whether LOAD_FAST raises for an unbound local."""
+COMPARISON_IS_BOOL = 0
+"""Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xtab.format.opcodes import shared
+from xtab.format.opcodes import shared, signatures
 
 VERSION = (3, 13)
 MAGIC = 3571
@@ -87,3 +87,19 @@ EAGER_IMPORT = 0
 """Flags of an IMPORT_NAME that imports right there, wherever it stands."""
 HANDS_ON = shared.HANDS_ON
 """Opcodes after which a value that they took may be on the stack still."""
+SIGNATURES = {
+    **signatures.SIGNATURES,
+    "CALL_FUNCTION_EX": "object null object dict? -- object",
+    "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
+}
+LIMITS = signatures.LIMITS
+MUST_FOLLOW = {**signatures.MUST_FOLLOW, "END_FOR": "POP_TOP"}
+LEADS_TO = signatures.LEADS_TO
+ITERATOR_SLOTS = 1
+"""How many values an iterator is on the stack."""
+LASTI_IS_OBJECT = True
+"""Whether the offset pushed with an exception is an int object, so that it may be used as one."""
+LOCALS_ARE_CHECKED = False
+"""Whether LOAD_FAST raises for an unbound local."""
+COMPARISON_IS_BOOL = 16
+"""Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""

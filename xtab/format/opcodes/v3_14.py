@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xtab.format.opcodes import shared
+from xtab.format.opcodes import shared, signatures
 
 VERSION = (3, 14)
 MAGIC = 3627
@@ -85,3 +85,15 @@ EAGER_IMPORT = 0
 """Flags of an IMPORT_NAME that imports right there, wherever it stands."""
 HANDS_ON = shared.HANDS_ON
 """Opcodes after which a value that they took may be on the stack still."""
+SIGNATURES = signatures.SIGNATURES
+LIMITS = {**signatures.LIMITS, "BUILD_TUPLE": (1, 1 << 30), "LOAD_SMALL_INT": (0, 256)}
+MUST_FOLLOW = {**signatures.MUST_FOLLOW, "END_FOR": "POP_ITER"}
+LEADS_TO = signatures.LEADS_TO
+ITERATOR_SLOTS = 1
+"""How many values an iterator is on the stack."""
+LASTI_IS_OBJECT = False
+"""Whether the offset pushed with an exception is an int object, so that it may be used as one."""
+LOCALS_ARE_CHECKED = False
+"""Whether LOAD_FAST raises for an unbound local."""
+COMPARISON_IS_BOOL = 16
+"""Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""

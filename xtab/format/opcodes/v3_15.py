@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xtab.format.opcodes import shared
+from xtab.format.opcodes import shared, signatures
 
 VERSION = (3, 15)
 MAGIC = 3666
@@ -110,3 +110,20 @@ EAGER_IMPORT = 2
 """Flags of an IMPORT_NAME that imports right there, wherever it stands."""
 HANDS_ON = shared.HANDS_ON | {"GET_ITER"}
 """Opcodes after which a value that they took may be on the stack still; lists and tuples are iterated as they are."""
+SIGNATURES = {
+    **signatures.SIGNATURES,
+    "POP_ITER": "any index --",
+    "END_SEND": "any index object -- =2",
+    "CLEANUP_THROW": "object index object exc -- none null object",
+}
+LIMITS = {**signatures.LIMITS, "BUILD_TUPLE": (1, 1 << 30), "LOAD_SMALL_INT": (0, 1024), "GET_ITER": (0, 3)}
+MUST_FOLLOW = {**signatures.MUST_FOLLOW, "END_FOR": "POP_ITER"}
+LEADS_TO = signatures.LEADS_TO
+ITERATOR_SLOTS = 2
+"""How many values an iterator is on the stack."""
+LASTI_IS_OBJECT = False
+"""Whether the offset pushed with an exception is an int object, so that it may be used as one."""
+LOCALS_ARE_CHECKED = False
+"""Whether LOAD_FAST raises for an unbound local."""
+COMPARISON_IS_BOOL = 16
+"""Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""

@@ -1,0 +1,138 @@
+"""The verifier: code that it accepts can't crash the interpreter.
+
+CPython trusts its bytecode. What it takes on trust is checked here, on plain values (`CodeParts`), in this order; what
+is wrong with one step is told, and the next is only taken where it can be relied on:
+
+1. The code object itself: types, counts and names fit together (`counts`: XT513, XT406).
+2. **1xx, bytes.** The exception table can be read (`tables`); likewise the location table. Legal but not canonical ones
+   are warnings.
+3. **5xx, instructions.** Opcodes of this version, whole instructions, zero caches, prefixes that add something
+   (`listing`); operands in range, jumps that lead to instructions, pairs that stand together (`instructions`); a
+   prologue that fits the variables and the flags (`prologue`).
+4. **2xx, ranges.** In order, apart, inside the code, between instructions (`tables`, `ranges`).
+5. **3xx, handlers.** At instructions, one depth each, no circles (`handlers`).
+6. **4xx, stack.** All paths are followed (`stack`): no underflow, one depth wherever paths meet, a sufficient
+   co_stacksize, an empty stack at returns, no way off the end; enough values wherever a handler keeps some (XT304).
+7. **6xx, values.** On these paths, what each instruction trusts (`values`, and the signatures in `format.opcodes`):
+   NULL or object, cells, exceptions, iterators, exact bools, bound locals, borrowed references, and what else `kinds`
+   lists.
+
+Not checked:
+
+- What callers hand over: the `.0` of a comprehension is trusted to be an iterator (up to 3.14), a closure to be as long
+  as co_freevars (CPython looks itself), globals to be a dict.
+- What a trace function or a monitoring callback does. One that raises where no instruction can raise is only sent to
+  a handler that has what it keeps: at the end of 3.15's generator expressions it hasn't, as compiled.
+- Setting ``frame.f_lineno``, which CPython checks itself; memory and time that legal code may use; what C extensions
+do.
+- Nested code objects, unless asked for with ``nested=True``.
+- What can't be seen on a live code object: specialised opcodes and the contents of caches read back as compiled. They
+  are checked on parts.
+- Instructions that nothing leads to: their form is checked, not their stack.
+
+Follows Python/bytecodes.c, Python/ceval.c and Objects/codeobject.c of each version, and what their debug builds assert.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any
+
+from xtab.analysis.verify.catalogue import ERROR, GROUPS, RULES, WARNING, Rule
+from xtab.analysis.verify.counts import check_counts
+from xtab.analysis.verify.handlers import check_handlers, check_units_before
+from xtab.analysis.verify.instructions import check_neighbours, check_operands, check_resumes, read_targets
+from xtab.analysis.verify.listing import read_instructions
+from xtab.analysis.verify.parts import CodeParts
+from xtab.analysis.verify.problem import Problem
+from xtab.analysis.verify.prologue import check_prologue
+from xtab.analysis.verify.ranges import check_ranges
+from xtab.analysis.verify.report import Report
+from xtab.analysis.verify.stack import Walk
+from xtab.analysis.verify.tables import check_locations, read_entries
+from xtab.errors import VerificationError
+from xtab.format.code import code_of
+
+__all__ = [
+    "ERROR", "GROUPS", "RULES", "WARNING", "CodeParts", "Problem", "Rule", "require_valid", "verify", "verify_parts",
+]  # fmt: skip
+
+
+def verify(code: Any, *, nested: bool = False) -> tuple[Problem, ...]:
+    """All problems of a code object, by offset; none if it is safe to run.
+
+    Args:
+        code: a code object or anything that has one, whose ``co_code`` is safe to read: made by the compiler or by
+            :func:`assemble`. For code of unknown origin see :func:`verify_parts`.
+        nested: whether to look into the code objects among its constants too, and theirs.
+
+    >>> import xtab
+    >>> xtab.verify(lambda: 0)
+    ()
+    >>> broken = (lambda x: x.y).__code__.replace(co_stacksize=0)
+    >>> [problem.name for problem in xtab.verify(broken)]
+    ['stack-size-too-small']
+    """
+    waiting = [code_of(code)]
+    problems: list[Problem] = []
+    while waiting:
+        one = waiting.pop()
+        problems += verify_parts(CodeParts.of(one))
+        if nested:
+            waiting += [constant for constant in reversed(one.co_consts) if isinstance(constant, CodeType)]
+    return tuple(problems)
+
+
+def require_valid(code: Any, *, nested: bool = False) -> None:
+    """Raise if a code object has problems that are errors; warnings pass.
+
+    Args:
+        code: as for :func:`verify`.
+        nested: as for :func:`verify`.
+
+    Raises:
+        VerificationError: it has. Its `problems` are all of them.
+
+    >>> import xtab
+    >>> xtab.require_valid(lambda: 0)
+    """
+    problems = [problem for problem in verify(code, nested=nested) if problem.severity == ERROR]
+    if problems:
+        raise VerificationError(problems)
+
+
+def verify_parts(parts: CodeParts) -> tuple[Problem, ...]:
+    """All problems of a code object given as plain values; it needn't exist. Never raises, whatever the values are.
+
+    >>> parts = CodeParts.of(lambda: 0)
+    >>> [problem.name for problem in verify_parts(parts._replace(code=parts.code[:-2]))]
+    ['falls-off-end']
+    """
+    report = Report(parts)
+    if check_counts(parts, report):
+        _check(parts, report)
+    return report.problems()
+
+
+def _check(parts: CodeParts, report: Report) -> None:
+    entries = read_entries(parts, report)
+    check_locations(parts, report)
+    errors = report.errors
+    listing = read_instructions(parts.code, report)
+    if listing is None:
+        return
+    check_operands(parts, listing, report)
+    targets = read_targets(listing, report)
+    if entries is not None:
+        check_ranges(entries, listing, report)
+        check_handlers(entries, listing, report)
+    if report.errors > errors or entries is None:
+        return
+    check_neighbours(listing, targets, report)
+    check_prologue(parts, listing, targets, entries, report)
+    if report.errors > errors:
+        return
+    walk = Walk(parts, listing, targets, entries, report)
+    check_resumes(entries, walk.regions, listing, report)
+    walk.run()
+    check_units_before(entries, walk.regions, listing, walk.reached, report)

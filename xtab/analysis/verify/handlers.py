@@ -1,0 +1,136 @@
+"""3xx, handlers: they are instructions, agree with each other, and don't catch themselves.
+
+What hangs on the stack (XT304, XT305, XT307) is found by the walk in `stack`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtab.analysis.verify.ranges import holder
+from xtab.format.opcodes import CURRENT
+
+if TYPE_CHECKING:
+    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.report import Report
+    from xtab.format.exception_table import ExceptionTableEntry
+
+__all__ = ["check_handlers", "check_units_before", "cover"]
+
+
+def check_handlers(entries: list[ExceptionTableEntry], listing: Listing, report: Report) -> None:
+    """XT302, XT303 and XT306."""
+    first: dict[int, ExceptionTableEntry] = {}
+    for entry in entries:
+        target = entry.target
+        if target not in listing.index_of:
+            at = holder(listing, target)
+            message = (
+                f"expected a handler at an instruction, but found {target}, inside the "
+                f"{CURRENT.name[listing.opcodes[at]]} at [{listing.starts[at]},{listing.ends[at]})"
+            )
+            hint = "a handler begins at its first instruction, EXTENDED_ARG included"
+            report.add("XT302", message, hint, listing=listing, index=at, entry=entry)
+            continue
+        known = first.setdefault(target, entry)
+        if known[3:] != entry[3:]:
+            message = (
+                f"expected depth {known.depth}{_lasti(known)} for the handler at {target}, "
+                f"as for [{known.start},{known.end}), "
+                f"but found depth {entry.depth}{_lasti(entry)} for [{entry.start},{entry.end})"
+            )
+            hint = "the handler's code counts on one stack: give all its entries the same depth and lasti"
+            at = listing.index_of[target]
+            report.add(
+                "XT303", message, hint, listing=listing, index=at, entry=entry, related=(known.start, entry.start)
+            )
+    _check_cycles(entries, listing, report)
+
+
+def _lasti(entry: ExceptionTableEntry) -> str:
+    return " with lasti" if entry.lasti else ""
+
+
+def _check_cycles(entries: list[ExceptionTableEntry], listing: Listing, report: Report) -> None:
+    """Follow each handler to the handler that covers its first instruction; a circle of them never ends."""
+    regions = cover(entries, listing)
+    next_handler: dict[int, int | None] = {}
+    for entry in entries:
+        at = listing.index_of.get(entry.target)
+        if at is not None:
+            region = regions[at]
+            next_handler[entry.target] = entries[region].target if region >= 0 else None
+    done: set[int] = set()
+    for start in next_handler:
+        path: dict[int, None] = {}
+        handler: int | None = start
+        while handler is not None and handler not in done and handler not in path:
+            path[handler] = None
+            handler = next_handler.get(handler)
+        if handler is not None and handler in path:
+            circle = list(path)[list(path).index(handler) :]
+            message = (
+                f"expected that an exception in the handler at {handler} gets out, but found that it leads back to it"
+                + (f" by way of {', '.join(map(str, circle[1:]))}" if len(circle) > 1 else "")
+            )
+            hint = "end the range before its handler: raising there would loop without end, deaf to Ctrl-C"
+            entry = next(entry for entry in entries if entry.target == handler)
+            report.add(
+                "XT306",
+                message,
+                hint,
+                listing=listing,
+                index=listing.index_of[handler],
+                entry=entry,
+                related=tuple(circle[1:]),
+            )
+        done.update(path)
+
+
+def cover(entries: list[ExceptionTableEntry], listing: Listing) -> list[int]:
+    """For each instruction the number of the entry that covers its first byte, or -1."""
+    starts = listing.starts
+    regions = [-1] * len(starts)
+    index, size = listing.index_of, len(starts)
+    for number, entry in enumerate(entries):
+        first = index.get(entry.start)
+        if first is None:
+            first = holder(listing, entry.start)
+        end = index.get(entry.end)
+        if end is None:
+            end = size if entry.end >= listing.ends[-1] else holder(listing, entry.end)
+        if end > first:
+            regions[first:end] = [number] * (end - first)
+    return regions
+
+
+def check_units_before(
+    entries: list[ExceptionTableEntry], regions: list[int], listing: Listing, reached: bytearray, report: Report
+) -> None:
+    """XT308: from 3.13 on an exception out of a Python callee is looked up in the unit before the call."""
+    if not CURRENT.looks_up_unit_before or not entries:
+        return
+    opcodes, starts, at = listing.opcodes, listing.starts, listing.at
+    runs_python = CURRENT.runs_python
+    handlers = [entry[2:] for entry in entries]
+    handlers.append(None)  # type: ignore[arg-type]  # for -1
+    before = -1
+    for index, region in enumerate(regions):
+        same = region == before or starts[index] != at[index] or handlers[region] == handlers[before]
+        if not same and runs_python[opcodes[index]] and reached[index]:
+            name = CURRENT.name[opcodes[index]]
+            message = (
+                f"expected that the unit before {name} has its handler, {_handler(entries, region)}, "
+                f"but found {_handler(entries, before)}"
+            )
+            hint = (
+                "exceptions of Python functions that it runs are looked up there: put a NOP with the same span "
+                "before it (assemble() does)"
+            )
+            entry = entries[region if region >= 0 else before]
+            report.add("XT308", message, hint, listing=listing, index=index, entry=entry)
+        before = region
+
+
+def _handler(entries: list[ExceptionTableEntry], region: int) -> str:
+    return f"the one at {entries[region].target}" if region >= 0 else "none"

@@ -1,0 +1,178 @@
+"""5xx, instructions: operands, jumps, and what must stand together. Opcodes and caches are the matter of `listing`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtab.analysis.verify.ranges import holder
+from xtab.format.opcodes import CURRENT, Kind
+
+if TYPE_CHECKING:
+    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.parts import CodeParts
+    from xtab.analysis.verify.report import Report
+    from xtab.format.exception_table import ExceptionTableEntry
+
+__all__ = ["check_neighbours", "check_operands", "check_resumes", "read_targets"]
+
+_RESUME, _YIELD = CURRENT.number["RESUME"], CURRENT.number["YIELD_VALUE"]
+_COMPARE_OP = CURRENT.compare_op
+_HARMLESS = ("CALL_INTRINSIC_1", "CLEANUP_THROW")
+"""How handlers begin that close() may skip: they have nothing to do for a GeneratorExit."""
+
+
+def check_operands(parts: CodeParts, listing: Listing, report: Report) -> None:
+    """XT503: each operand is one that the opcode knows."""
+    variables = len(parts.varnames) + len(set(parts.cellvars) - set(parts.varnames)) + len(parts.freevars)
+    most = [0] * 9
+    most[Kind.CONST], most[Kind.NAME] = len(parts.consts), len(parts.names)
+    most[Kind.LOCAL] = most[Kind.CELL] = most[Kind.LOCAL_PAIR] = variables
+    kinds, flag_bits, limits, words = CURRENT.kind, CURRENT.flag_bits, CURRENT.limits, CURRENT.words
+    for index, (opcode, arg) in enumerate(zip(listing.opcodes, listing.args, strict=True)):
+        kind = kinds[opcode]
+        if kind in (Kind.RAW, Kind.TARGET):
+            if opcode not in limits:
+                continue
+            fine = limits[opcode][0] <= arg <= limits[opcode][1]
+        elif kind == Kind.NONE:
+            fine = not arg
+        elif kind == Kind.WORD:
+            number = arg >> flag_bits[opcode]
+            least = limits[opcode][0] if opcode in limits else 0
+            fine = least <= number < len(words[opcode]) and (opcode != _COMPARE_OP or _right_mask(arg, number))
+        elif kind == Kind.LOCAL_PAIR:
+            fine = arg >> 4 < variables and arg & 15 < variables and arg < 256  # four bits each
+        else:
+            fine = arg >> flag_bits[opcode] < most[kind]
+        if not fine:
+            _refuse_operand(index, most, listing, report)
+
+
+def _right_mask(arg: int, number: int) -> bool:
+    return arg & 15 == CURRENT.comparison_flags(number) & 15 if CURRENT.flag_bits[_COMPARE_OP] else True
+
+
+def _refuse_operand(index: int, most: list[int], listing: Listing, report: Report) -> None:
+    opcode, arg = listing.opcodes[index], listing.args[index]
+    kind, name = CURRENT.kind[opcode], CURRENT.name[opcode]
+    if kind in (Kind.CONST, Kind.NAME, Kind.LOCAL, Kind.CELL, Kind.LOCAL_PAIR):
+        what = {Kind.CONST: "constant", Kind.NAME: "name"}.get(kind, "variable")
+        least = most[kind] - 1
+        wanted = f"the number of a {what}, up to {least}" if least >= 0 else f"no {name}, since there is no {what}"
+    elif kind == Kind.NONE:
+        wanted = "an operand of 0, since it has none"
+    elif kind == Kind.WORD:
+        wanted = f"one of the {len(CURRENT.words[opcode])} operands of {name}"
+    else:
+        wanted = "an operand from {} to {}".format(*CURRENT.limits[opcode])
+    hint = "the interpreter doesn't look whether it is in range: it reads what lies there"
+    report.add("XT503", f"expected {wanted}, but found {arg}", hint, listing=listing, index=index)
+
+
+def read_targets(listing: Listing, report: Report) -> dict[int, int]:
+    """Jump -> target, by index; XT504 and XT505 for those that lead to no instruction."""
+    targets: dict[int, int] = {}
+    starts, ends, index_of, size = listing.starts, listing.ends, listing.index_of, listing.ends[-1]
+    distance = CURRENT.distance
+    for index, opcode in enumerate(listing.opcodes):
+        way = distance[opcode]
+        if not way:
+            continue
+        offset = ends[index] + (2 * listing.args[index] if way == 1 else -2 * listing.args[index])
+        target = index_of.get(offset)
+        if target is not None:
+            targets[index] = target
+            continue
+        name = CURRENT.name[opcode]
+        if not 0 <= offset < size:
+            message = f"expected {name} to stay inside [0,{size}), but found that it leads to {offset}"
+            report.add("XT504", message, "jumps count code units from behind the caches", listing=listing, index=index)
+            continue
+        at = holder(listing, offset)
+        message = (
+            f"expected {name} to lead to an instruction, but found that it leads to {offset}, inside the "
+            f"{CURRENT.name[listing.opcodes[at]]} at [{starts[at]},{ends[at]})"
+        )
+        hint = "a jump leads to the first EXTENDED_ARG of an instruction, never behind it, and never to a cache"
+        report.add("XT505", message, hint, listing=listing, index=index, related=(starts[at],))
+    return targets
+
+
+def check_neighbours(listing: Listing, targets: dict[int, int], report: Report) -> None:
+    """XT510: what the interpreter skips, or looks for beside or at the end of a jump, is there."""
+    opcodes = listing.opcodes
+    must_follow, leads_to = CURRENT.must_follow, CURRENT.leads_to
+    for index, opcode in enumerate(opcodes):
+        if opcode in must_follow:
+            following = opcodes[index + 1] if index + 1 < len(opcodes) else -1
+            if following != must_follow[opcode]:
+                _refuse_pair(
+                    index, f"{CURRENT.name[must_follow[opcode]]} right behind", _name(following), listing, report
+                )
+            elif listing.starts[index + 1] != listing.at[index + 1]:
+                _refuse_pair(index, f"{_name(following)} right behind", "an EXTENDED_ARG before it", listing, report)
+        if opcode in leads_to and opcodes[targets[index]] != leads_to[opcode]:
+            wanted = f"{CURRENT.name[leads_to[opcode]]} where it leads"
+            _refuse_pair(index, wanted, _name(opcodes[targets[index]]), listing, report)
+    if CURRENT.keep_as_target:
+        _check_sends(listing, report)
+    if "PRECALL" in CURRENT.number:
+        _check_calls(listing, targets, report)
+
+
+def _name(opcode: int) -> str:
+    return str(CURRENT.name[opcode]) if opcode >= 0 else "the end of the code"
+
+
+def _refuse_pair(index: int, wanted: str, found: str, listing: Listing, report: Report) -> None:
+    name = CURRENT.name[listing.opcodes[index]]
+    message = f"expected {wanted} {name}, but found {found}"
+    report.add("XT510", message, "the interpreter takes it for granted", listing=listing, index=index)
+
+
+def _check_sends(listing: Listing, report: Report) -> None:
+    """3.11: throw() finds the SEND right before the YIELD_VALUE at which a delegating generator waits."""
+    opcodes, args = listing.opcodes, listing.args
+    for index, opcode in enumerate(opcodes):
+        delegates = opcode == _RESUME and args[index] & 3 > 1
+        if delegates and (
+            index < 2 or opcodes[index - 1] != _YIELD or opcodes[index - 2] not in CURRENT.keep_as_target
+        ):
+            _refuse_pair(index, "SEND and YIELD_VALUE right before", _name(opcodes[index - 1]), listing, report)
+
+
+def _check_calls(listing: Listing, targets: dict[int, int], report: Report) -> None:
+    """3.11: a CALL goes on with what its PRECALL began."""
+    opcodes, args = listing.opcodes, listing.args
+    precall, call = CURRENT.number["PRECALL"], CURRENT.number["CALL"]
+    entered = set(targets.values())
+    for index, opcode in enumerate(opcodes):
+        if opcode != call:
+            continue
+        if not index or opcodes[index - 1] != precall or args[index - 1] != args[index] or index in entered:
+            _refuse_pair(
+                index, f"PRECALL {args[index]} right before, on every way,", _name(opcodes[index - 1]), listing, report
+            )
+
+
+def check_resumes(entries: list[ExceptionTableEntry], regions: list[int], listing: Listing, report: Report) -> None:
+    """XT514: close() skips all handlers of a generator that says that only its StopIteration wrapper is around it."""
+    if not CURRENT.resume_one_span and not CURRENT.yield_counts_spans:
+        return
+    opcodes, args, index_of = listing.opcodes, listing.args, listing.index_of
+    for index, opcode in enumerate(opcodes):
+        if CURRENT.yield_counts_spans:
+            says = opcode == _YIELD and args[index] == 1
+        else:
+            says = opcode == _RESUME and bool(args[index] & CURRENT.resume_one_span)
+        if not says:
+            continue
+        region = regions[index]
+        if region < 0 or CURRENT.name[opcodes[index_of[entries[region].target]]] in _HARMLESS:
+            continue
+        message = (
+            "expected the generator's own StopIteration handler, and no other, around it, "
+            f"but found that at {entries[region].target}"
+        )
+        hint = "clear the bit, or count the spans: else close() skips finally blocks (assemble() does it)"
+        report.add("XT514", message, hint, listing=listing, index=index)

@@ -1,0 +1,131 @@
+"""`Value`: what the verifier knows of one value on the stack, and the kinds that it tells apart.
+
+`kinds` is a set of bits: what the value may be. What an instruction accepts is such a set too; a value is fine if it
+can be nothing else. Where paths meet, sets are united.
+"""
+
+from __future__ import annotations
+
+from types import CodeType
+from typing import Any, Final, NamedTuple
+
+from xtab.format.opcodes import CURRENT
+
+__all__ = [
+    "ACCEPTED", "BOOL", "CELL", "CODE", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT", "ITER",
+    "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "STALE", "STR", "TUPLE", "UNFINISHED",
+    "Value", "constant", "join", "words_for",
+]  # fmt: skip
+
+
+class Value(NamedTuple):
+    """One value on the stack, as far as it is known."""
+
+    kinds: int  #: what it may be, a set of the bits below
+    #: more about it, or None. Of a tuple: the kinds of its items. Of code: (free variables, whether a generator's). Of
+    #: a function: (cells it must get, parts it was given, whether it makes generators). Of what PUSH_EXC_INFO saved:
+    #: how many exceptions were handled then. Of an iterator in two slots: the GET_ITER both came from, or "generator".
+    detail: Any = None
+    borrowed: int = 0  #: locals that it may borrow its reference from, a set of bits
+
+
+NULL: Final = 1 << 0
+OTHER: Final = 1 << 1  # an object of which nothing is known
+NONE: Final = 1 << 2
+BOOL: Final = 1 << 3
+STR: Final = 1 << 4
+LIST: Final = 1 << 5
+SET: Final = 1 << 6
+DICT: Final = 1 << 7
+TUPLE: Final = 1 << 8
+CODE: Final = 1 << 9
+FUNCTION: Final = 1 << 10  # made here, may still be given parts
+CELL: Final = 1 << 11
+EXC: Final = 1 << 12
+PREV: Final = 1 << 13  # the exception handled before, as PUSH_EXC_INFO saved it: an exception or None
+ITER: Final = 1 << 14
+EXCS: Final = 1 << 15  # a list made here, with nothing in it but exceptions and None, that nobody else holds
+LASTI: Final = 1 << 16
+INDEX: Final = 1 << 17  # a tagged number: where the iteration of a list or tuple is
+INT: Final = 1 << 20
+UNFINISHED: Final = 1 << 18  # a function that lacks its closure
+STALE: Final = 1 << 19  # its reference was borrowed from a local that was stored again since
+
+_ALWAYS_OBJECT = (
+    OTHER | NONE | BOOL | INT | STR | LIST | SET | DICT | TUPLE | CODE | FUNCTION | CELL | EXC | PREV | ITER | EXCS
+)
+OBJECT: Final = _ALWAYS_OBJECT | (LASTI if CURRENT.lasti_is_object else 0)
+"""All that an instruction may use as an object."""
+
+ACCEPTED: Final[dict[str, int]] = {
+    "object": OBJECT, "maybe": OBJECT | NULL, "null": NULL, "any": OBJECT | NULL | LASTI | INDEX | STALE,
+    "none": NONE, "bool": BOOL, "int": INT, "str": STR, "list": LIST | EXCS, "set": SET, "dict": DICT,
+    "dict_or_null": DICT | NULL, "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE, "code": CODE,
+    "func": FUNCTION, "iter": ITER, "index": NULL | INDEX, "exc": EXC, "prev": PREV, "lasti": LASTI,
+    "caught": EXC | NONE, "excs": EXCS,
+}  # fmt: skip
+"""Word of a signature -> what it accepts."""
+
+LEFT: Final[dict[str, Value]] = {
+    "object": Value(OTHER), "maybe": Value(OTHER | NULL), "null": Value(NULL), "none": Value(NONE),
+    "bool": Value(BOOL), "int": Value(INT), "str": Value(STR), "list": Value(LIST), "set": Value(SET),
+    "dict": Value(DICT), "tuple": Value(TUPLE), "iter": Value(ITER), "exc": Value(EXC), "lasti": Value(LASTI),
+    "caught": Value(EXC | NONE), "cell": Value(CELL),
+}  # fmt: skip
+"""Word of a signature -> what is left on the stack."""
+
+GENERATOR: Final = Value(ITER, "generator")
+"""What calling a generator function leaves."""
+
+_WORDS = {
+    NULL: "NULL", NONE: "None", BOOL: "a bool", INT: "an int", STR: "a string", LIST: "a list", SET: "a set",
+    DICT: "a dict", TUPLE: "a tuple", CODE: "a code object", FUNCTION: "a function", CELL: "a cell",
+    EXC: "an exception", PREV: "the exception handled before", ITER: "an iterator", EXCS: "a list of exceptions",
+    LASTI: "a lasti", INDEX: "the place of an iteration", UNFINISHED: "a function without its closure",
+    STALE: "a reference borrowed from a local that was stored again", OTHER: "some object",
+}  # fmt: skip
+
+
+def words_for(kinds: int) -> str:
+    """What a set of kinds is called in messages.
+
+    >>> words_for(NULL | EXC)
+    'NULL or an exception'
+    """
+    if not _ALWAYS_OBJECT & ~kinds:
+        rest = kinds & ~OBJECT
+        return "an object" + (f" or {words_for(rest)}" if rest else "")
+    words = [word for kind, word in _WORDS.items() if kinds & kind]
+    return " or ".join(words) or "nothing"
+
+
+def join(one: Value, other: Value) -> Value:
+    """What is known where paths meet."""
+    if one == other:
+        return one
+    detail = one.detail if one.detail == other.detail else None
+    return Value(one.kinds | other.kinds, detail, one.borrowed | other.borrowed)
+
+
+_CO_GENERATOR = 0x20
+
+
+def constant(value: Any) -> Value:
+    """What is known of a constant. Only exact types count: those are what the interpreter trusts."""
+    kind = type(value)
+    if kind is tuple:
+        return Value(TUPLE, tuple(constant(item).kinds if type(item) is not tuple else TUPLE for item in value))
+    if kind is CodeType:
+        return Value(CODE, (len(value.co_freevars), bool(value.co_flags & _CO_GENERATOR)))
+    return _CONSTANTS.get(kind, LEFT["object"])
+
+
+_CONSTANTS = {
+    str: LEFT["str"],
+    bool: LEFT["bool"],
+    int: LEFT["int"],
+    type(None): LEFT["none"],
+    dict: LEFT["dict"],
+    list: LEFT["list"],
+    set: LEFT["set"],
+}

@@ -1,0 +1,122 @@
+"""5xx, the prologue: what runs before the first RESUME fits the variables and flags (XT506, XT511, XT512, XT613)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtab.format.opcodes import CURRENT
+
+if TYPE_CHECKING:
+    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.parts import CodeParts
+    from xtab.analysis.verify.report import Report
+    from xtab.format.exception_table import ExceptionTableEntry
+
+__all__ = ["check_prologue"]
+
+_COPY_FREE_VARS, _MAKE_CELL, _RETURN_GENERATOR, _POP_TOP, _RESUME = CURRENT.prologue
+_YIELD = CURRENT.number["YIELD_VALUE"]
+_OPTIMIZED, _GENERATORS = 0x0001, {0x20: "CO_GENERATOR", 0x80: "CO_COROUTINE", 0x200: "CO_ASYNC_GENERATOR"}
+_VARARGS, _VARKEYWORDS, _HAS_DOCSTRING = 0x0004, 0x0008, 0x4000000
+
+
+def check_prologue(
+    parts: CodeParts, listing: Listing, targets: dict[int, int], entries: list[ExceptionTableEntry], report: Report
+) -> None:
+    """Check what must run before anything else does."""
+    opcodes = listing.opcodes
+    end = _end(listing)
+    if end is None:
+        message = "expected a RESUME, but found none"
+        hint = "it is the first instruction that a traced function runs"
+        report.add("XT511", message, hint, listing=listing, index=0)
+        return
+    _check_cells(parts, listing, report)
+    _check_generator(parts, listing, end, report)
+    for source, target in targets.items():
+        if target < end:
+            _refuse_entry(target, listing.starts[source], listing, report)
+    for entry in entries:
+        if listing.index_of[entry.target] < end:
+            _refuse_entry(listing.index_of[entry.target], entry.start, listing, report)
+    class_deref = CURRENT.number.get("LOAD_CLASSDEREF")
+    if parts.flags & _OPTIMIZED and class_deref in opcodes:
+        message = "expected LOAD_CLASSDEREF only in code without CO_OPTIMIZED, but found it in a function's"
+        hint = "a function has no namespace to look in"
+        report.add("XT512", message, hint, listing=listing, index=opcodes.index(class_deref))
+    if parts.flags & _HAS_DOCSTRING and not parts.consts:
+        message = "expected a docstring among the constants, as CO_HAS_DOCSTRING says, but found none"
+        report.add("XT512", message, "clear the flag")
+
+
+def _end(listing: Listing) -> int | None:
+    """Index behind the first RESUME; behind that which follows RETURN_GENERATOR, where there is one."""
+    opcodes = listing.opcodes
+    if _RESUME not in opcodes:
+        return None
+    end = opcodes.index(_RESUME) + 1
+    if _RETURN_GENERATOR in opcodes:
+        end = max(end, min(opcodes.index(_RETURN_GENERATOR) + 3, len(opcodes)))
+    return end
+
+
+def _check_cells(parts: CodeParts, listing: Listing, report: Report) -> None:
+    opcodes, args = listing.opcodes, listing.args
+    copies = [index for index, opcode in enumerate(opcodes) if opcode == _COPY_FREE_VARS]
+    wanted = len(parts.freevars)
+    before_resume = opcodes.index(_RESUME)
+    fine = len(copies) == bool(wanted) and all(copy < before_resume and args[copy] == wanted for copy in copies)
+    if not fine:
+        found = ", ".join(f"COPY_FREE_VARS {args[copy]} at {listing.starts[copy]}" for copy in copies) or "none"
+        expected = (
+            f"one COPY_FREE_VARS {wanted} before RESUME" if wanted else "no COPY_FREE_VARS, without free variables"
+        )
+        hint = "it takes the cells out of the function's closure, all of them, once"
+        at = copies[0] if copies else 0
+        report.add("XT511", f"expected {expected}, but found {found}", hint, listing=listing, index=at)
+    made = {args[index] for index in range(before_resume) if opcodes[index] == _MAKE_CELL}
+    count = parts.argcount + parts.kwonlyargcount + bool(parts.flags & _VARARGS) + bool(parts.flags & _VARKEYWORDS)
+    for number, name in enumerate(parts.varnames[:count]):
+        if name in parts.cellvars and number not in made:
+            message = f"expected MAKE_CELL for the argument {name!r} before RESUME, but found none"
+            hint = "super() and locals() expect the cell of an argument from the start"
+            report.add("XT511", message, hint, listing=listing, index=before_resume)
+
+
+def _check_generator(parts: CodeParts, listing: Listing, end: int, report: Report) -> None:
+    opcodes = listing.opcodes
+    kinds = [name for bit, name in _GENERATORS.items() if parts.flags & bit]
+    starts = [index for index, opcode in enumerate(opcodes) if opcode == _RETURN_GENERATOR]
+    if len(kinds) > 1:
+        message = f"expected one of CO_GENERATOR, CO_COROUTINE and CO_ASYNC_GENERATOR, but found {' and '.join(kinds)}"
+        report.add("XT512", message, "a frame is one of them")
+    elif len(starts) != len(kinds):
+        wanted = "one RETURN_GENERATOR" if kinds else "no RETURN_GENERATOR"
+        message = f"expected {wanted}, as co_flags say, but found {len(starts)}"
+        hint = "the flag says what is made when the function is called, RETURN_GENERATOR makes it: both or neither"
+        report.add("XT512", message, hint, listing=listing, index=starts[0] if starts else 0)
+    elif starts and not _straight(listing, starts[0], end):
+        message = "expected RETURN_GENERATOR at the start, before anything branches, and POP_TOP and RESUME behind it"
+        report.add(
+            "XT511", f"{message}, but found otherwise", "it must run once, and first", listing=listing, index=starts[0]
+        )
+    if not kinds and _YIELD in opcodes:
+        message = "expected YIELD_VALUE only in generators and coroutines, but found it in code without such a flag"
+        hint = "only their frames can wait; set the flag, and put RETURN_GENERATOR in the prologue"
+        report.add("XT613", message, hint, listing=listing, index=opcodes.index(_YIELD))
+
+
+def _straight(listing: Listing, start: int, end: int) -> bool:
+    opcodes = listing.opcodes
+    branches = any(CURRENT.distance[opcode] or CURRENT.stops[opcode] for opcode in opcodes[:start])
+    return not branches and opcodes[start + 1 : start + 3] == [_POP_TOP, _RESUME] and start + 3 == end
+
+
+def _refuse_entry(target: int, source: int, listing: Listing, report: Report) -> None:
+    name = CURRENT.name[listing.opcodes[target]]
+    message = (
+        "expected nothing that leads to what runs once, before the first RESUME, "
+        f"but found {name} entered from {source}"
+    )
+    hint = "cells would be made anew, a generator started twice; lead to what follows"
+    report.add("XT506", message, hint, listing=listing, index=target, related=(source,))

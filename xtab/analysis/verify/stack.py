@@ -1,0 +1,240 @@
+"""4xx, stack: the walk over all paths, with the value stack and what is known of the locals.
+
+1. A state is the stack, the locals that are bound, those that hold cells, and how many exceptions are being handled.
+   States are kept where paths can meet: at targets of jumps and at handlers.
+2. A path is followed from such a place, instruction by instruction (`values` has the steps), until it ends or reaches
+   another such place. There the states are joined; if that says less than before, the place is followed again.
+3. Wherever an entry covers an instruction that can raise, the state before it goes to the handler, cut to the entry's
+   depth, with lasti and the exception on top. As many values as the entry keeps must be left when it raises. Where only
+   a trace function can raise, what is known of the locals goes there all the same.
+4. An instruction that doesn't find what it trusts ends the path there. What is found first stays true: states only ever
+   come to say less.
+
+Joins lose knowledge only, so the walk ends; how much work it may be is bounded (XT407), so that it ends soon.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from typing import TYPE_CHECKING, NamedTuple
+
+from xtab.analysis.verify.handlers import cover
+from xtab.analysis.verify.kinds import LEFT, Value, join
+from xtab.analysis.verify.machine import Fault, Machine
+from xtab.analysis.verify.values import STEPS
+from xtab.format.opcodes import CURRENT
+
+if TYPE_CHECKING:
+    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.parts import CodeParts
+    from xtab.analysis.verify.report import Report
+    from xtab.format.exception_table import ExceptionTableEntry
+
+__all__ = ["MOST_SLOTS", "Walk"]
+
+MOST_SLOTS = 1 << 20
+"""The largest co_stacksize that is accepted: a frame is laid out in one piece, in 32-bit arithmetic."""
+_WORK_AN_INSTRUCTION, _WORK_AT_LEAST = 40, 1_000_000
+
+
+class _State(NamedTuple):
+    stack: list[Value]
+    bound: int
+    cells: int
+    level: int
+    source: int  # index of the instruction that led here first
+
+
+class Walk:
+    """One walk over one code object, whose instructions, jumps and handlers are known to be sound."""
+
+    def __init__(
+        self,
+        parts: CodeParts,
+        listing: Listing,
+        targets: dict[int, int],
+        entries: list[ExceptionTableEntry],
+        report: Report,
+    ) -> None:
+        self.listing, self.entries, self.report = listing, entries, report
+        self.targets = {jump: target for jump, target in targets.items() if listing.opcodes[jump] not in CURRENT.marks}
+        self.regions = cover(entries, listing)
+        self.handlers = [listing.index_of[entry.target] for entry in entries]
+        self.machine = Machine(parts, listing)
+        self.states: dict[int, _State] = {}
+        self.locals_at: dict[int, tuple[int, int]] = {}  #: handler -> bound, cells; where only tracers raise
+        self.leaders = bytearray(len(listing.starts))
+        for place in (*self.targets.values(), *self.handlers):
+            self.leaders[place] = 1
+        self.reached = bytearray(len(listing.starts))
+        self.greatest = 0
+        self.work = _WORK_AT_LEAST + _WORK_AN_INSTRUCTION * len(listing.starts)
+        self._todo: list[int] = []
+        self._waiting = bytearray(len(listing.starts))
+        self._sent: tuple[int, list[Value], int, int, int] | None = None  # what went to a handler last
+
+    def run(self) -> None:
+        """Follow all paths."""
+        parts, machine = self.machine.parts, self.machine
+        flags = parts.flags
+        count = parts.argcount + parts.kwonlyargcount + bool(flags & 0x04) + bool(flags & 0x08)
+        machine.bound = (1 << count) - 1
+        self._meet(0, [], -1)
+        while self._todo:
+            if self.work < 0:
+                message = "expected paths that settle soon, but found that they change what is known over and over"
+                self.report.add("XT407", message, "no compiler writes such code; split the function")
+                return
+            place = heappop(self._todo)
+            self._waiting[place] = 0
+            self._follow(place)
+
+    def _follow(self, index: int) -> None:  # noqa: C901  # one loop: calls for its parts would double the time
+        machine, listing, regions, targets = self.machine, self.listing, self.regions, self.targets
+        opcodes, args, leaders, stops, steps = listing.opcodes, listing.args, self.leaders, CURRENT.stops, STEPS
+        state = self.states[index]
+        machine.stack, machine.level = state.stack.copy(), state.level
+        machine.bound, machine.cells = state.bound, state.cells
+        machine.borrowed, machine.copied, self._sent = 0, None, None
+        if CURRENT.borrows:
+            for value in machine.stack:
+                machine.borrowed |= value.borrowed
+        size = len(opcodes)
+        first = index
+        try:
+            while True:
+                opcode = opcodes[index]
+                machine.index = index
+                self.reached[index] = 1
+                if regions[index] >= 0:
+                    self._raise_at(index, regions[index])
+                elif machine.level and not CURRENT.raises_on_signal[opcode]:
+                    self._leak()
+                steps[opcode](machine, args[index])  # type: ignore[misc]  # only legal opcodes come here
+                if len(machine.stack) > self.greatest:
+                    self._deeper(len(machine.stack))
+                if index in targets:
+                    stack = machine.stack if machine.jump_stack is None else machine.jump_stack
+                    self._meet(targets[index], stack, index)
+                    machine.jump_stack = None
+                if stops[opcode]:
+                    break
+                index += 1
+                if index == size:
+                    message = f"expected a return, a raise or a jump at the end, but found {machine.opname()}"
+                    raise Fault("XT405", message, "what follows the code in memory would be run")  # noqa: TRY301
+                if leaders[index]:
+                    self._meet(index, machine.stack, index - 1)
+                    break
+        except Fault as fault:
+            self.report.add(fault.code, fault.message, fault.hint, listing=listing, index=machine.index)
+            machine.jump_stack = None
+        self.work -= machine.index - first + 1
+
+    def _deeper(self, depth: int) -> None:
+        self.greatest = depth
+        if depth > self.machine.room:
+            self.machine.too_small(depth)
+
+    def _raise_at(self, index: int, region: int) -> None:
+        """Send the state before an instruction to its handler."""
+        machine, entry = self.machine, self.entries[region]
+        stack, depth = machine.stack, entry.depth
+        kept = stack[:depth]
+        opcode = self.listing.opcodes[index]
+        if CURRENT.cannot_raise[opcode]:
+            self._only_locals(self.handlers[region])
+            return
+        left = len(stack) - CURRENT.gone_when_raising(opcode, self.listing.args[index])
+        if left < depth:
+            message = (
+                f"expected {depth} values or more on the stack when {machine.opname()} raises, as its handler at "
+                f"{entry.target} keeps, but found {max(left, 0)}"
+            )
+            hint = "the depth is what lies on the stack around the range: the entry is of other code, or too long"
+            self.report.add("XT304", message, hint, listing=self.listing, index=index, entry=entry)
+            return
+        sent = region, kept, machine.bound, machine.cells, machine.level
+        if sent == self._sent:
+            return
+        self._sent = sent
+        kept = [*kept, LEFT["lasti"], LEFT["exc"]] if entry.lasti else [*kept, LEFT["exc"]]
+        if len(kept) > self.greatest:
+            self._deeper(len(kept))
+        self._meet(self.handlers[region], kept, index)
+
+    def _only_locals(self, place: int) -> None:
+        """Only a trace function raises here, with the stack in disorder for all we know; but locals may be unbound."""
+        machine, known = self.machine, self.locals_at.get(place)
+        bound, cells = machine.bound, machine.cells
+        if known is None:
+            self.locals_at[place] = bound, cells
+        elif bound & known[0] != known[0] or cells & known[1] != known[1]:
+            self.locals_at[place] = known[0] & bound, known[1] & cells
+        else:
+            return
+        state = self.states.get(place)
+        if state is not None and (state.bound & ~bound or state.cells & ~cells):
+            self.states[place] = state._replace(bound=state.bound & bound, cells=state.cells & cells)
+            self._wait(place)
+
+    def _leak(self) -> None:
+        """An exception leaves while another is being handled, and nothing ends that."""
+        machine = self.machine
+        message = (
+            f"expected that {machine.opname()} is covered while an exception is being handled, but found that it is not"
+        )
+        hint = "a handler that does POP_EXCEPT and RERAISE must cover it; else sys.exception() stays set in the caller"
+        self.report.add("XT614", message, hint, listing=self.listing, index=machine.index)
+
+    def _meet(self, place: int, stack: list[Value], source: int) -> None:
+        """A way with this stack leads to `place`."""
+        machine = self.machine
+        self.work -= 1 + len(stack)
+        known = self.states.get(place)
+        if known is None:
+            bound, cells = self.locals_at.get(place, (-1, -1))
+            bound, cells = bound & machine.bound, cells & machine.cells
+            self.states[place] = _State(stack.copy(), bound, cells, machine.level, source)
+            self._wait(place)
+            return
+        if len(known.stack) != len(stack):
+            self._conflict(place, known, len(stack), source)
+            return
+        if known.level != machine.level:
+            message = (
+                f"expected {known.level} exceptions being handled, as from {self._at(known.source)}, "
+                f"but found {machine.level} from {self._at(source)}"
+            )
+            hint = "PUSH_EXC_INFO and POP_EXCEPT must balance on every way"
+            related = self._related(known.source, source)
+            self.report.add("XT614", message, hint, listing=self.listing, index=place, related=related)
+            return
+        bound, cells = known.bound & machine.bound, known.cells & machine.cells
+        joined = known.stack if stack == known.stack else list(map(join, known.stack, stack))
+        if bound != known.bound or cells != known.cells or joined != known.stack:
+            self.states[place] = _State(joined, bound, cells, known.level, known.source)
+            self._wait(place)
+
+    def _wait(self, place: int) -> None:
+        """Follow the paths from there, some time."""
+        if not self._waiting[place]:
+            self._waiting[place] = 1
+            heappush(self._todo, place)
+
+    def _conflict(self, place: int, known: _State, depth: int, source: int) -> None:
+        message = (
+            f"expected depth {len(known.stack)}, as from {self._at(known.source)}, "
+            f"but found {depth} from {self._at(source)}"
+        )
+        hint = "both ways must leave equally many values; `xtab dis` shows the depths, up to where they part"
+        related = self._related(known.source, source)
+        self.report.add("XT402", message, hint, listing=self.listing, index=place, related=related)
+
+    def _at(self, index: int) -> str:
+        return (
+            "the start" if index < 0 else f"{self.listing.starts[index]} ({CURRENT.name[self.listing.opcodes[index]]})"
+        )
+
+    def _related(self, *indices: int) -> tuple[int, ...]:
+        return tuple(self.listing.starts[index] for index in indices if index >= 0)

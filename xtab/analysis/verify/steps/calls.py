@@ -1,0 +1,140 @@
+"""Calls and functions: the order of what is called, NULL or self, and arguments; what a function is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtab.analysis.verify.kinds import (
+    ACCEPTED,
+    CELL,
+    CODE,
+    DICT,
+    FUNCTION,
+    GENERATOR,
+    LEFT,
+    NULL,
+    OBJECT,
+    STR,
+    TUPLE,
+    UNFINISHED,
+    Value,
+    words_for,
+)
+from xtab.analysis.verify.machine import Fault
+from xtab.format.opcodes import CURRENT, Kind, signatures
+
+if TYPE_CHECKING:
+    from xtab.analysis.verify.machine import Machine
+    from xtab.analysis.verify.signatures import Step
+
+__all__ = ["STEPS"]
+
+_MAYBE_FIRST = CURRENT.null_first  # whether NULL, or self, lies under the callable
+
+
+def _check_call(machine: Machine, count: int) -> None:
+    """A callable, NULL or self, and arguments, in the version's order, under what was taken already."""
+    machine.need(count + 2)
+    for place in range(1, count + 1):
+        machine.object(place)
+    callable_at, self_at = (count + 1, count + 2) if _MAYBE_FIRST else (count + 2, count + 1)
+    machine.object(callable_at)
+    if machine.stack[-self_at].kinds & ~(OBJECT | NULL):
+        machine.wrong(self_at, OBJECT | NULL, "maybe")
+
+
+def _call(machine: Machine, arg: int) -> None:
+    _check_call(machine, arg)
+    function = machine.stack[-arg - 1 if _MAYBE_FIRST else -arg - 2]
+    makes_generator = function.kinds == FUNCTION and function.detail is not None and function.detail[2]
+    machine.stack[-arg - 2 :] = [GENERATOR if makes_generator else LEFT["object"]]
+
+
+def _precall(machine: Machine, arg: int) -> None:
+    _check_call(machine, arg)
+    if arg:
+        del machine.stack[-arg:]
+
+
+def _call_behind_precall(machine: Machine, _: int) -> None:
+    _check_call(machine, 0)
+    machine.stack[-2:] = [LEFT["object"]]
+
+
+def _check_keywords(names: Value, most: int) -> None:
+    fine = names.kinds == TUPLE and names.detail is not None and all(item == STR for item in names.detail)
+    if not fine or len(names.detail) > most:
+        found = f"{len(names.detail)} of them" if fine else words_for(names.kinds)
+        message = f"expected a tuple of at most {most} strings for the names of keyword arguments, but found {found}"
+        raise Fault("XT610", message, "load a constant tuple, with a name for each of the last arguments")
+
+
+def _call_kw(machine: Machine, arg: int) -> None:
+    machine.need(arg + 3)
+    _check_keywords(machine.stack[-1], arg)
+    del machine.stack[-1]
+    _call(machine, arg)
+
+
+def _kw_names(machine: Machine, arg: int) -> None:
+    following = machine.index + 1
+    _check_keywords(machine.constant(arg), machine.listing.args[following])
+
+
+def _make_function(machine: Machine, arg: int) -> None:
+    machine.need(1)
+    code = machine.stack[-1]
+    if code.kinds & ~CODE:
+        machine.wrong(1, CODE, "code")
+    if code.detail is None:
+        raise Fault(
+            "XT611", "expected one code object for MAKE_FUNCTION, but found one of several", "load it as a constant"
+        )
+    del machine.stack[-1]
+    needed, makes_generator = code.detail
+    function = Value(UNFINISHED if needed else FUNCTION, (needed, 0, makes_generator))
+    if CURRENT.kind[machine.listing.opcodes[machine.index]] != Kind.NONE:
+        for bit, word in reversed(signatures.FUNCTION_PARTS):
+            if arg & bit:
+                machine.need(1)
+                function = _given(machine, function, bit, word)
+    machine.stack.append(function)
+
+
+def _set_function_attribute(machine: Machine, arg: int) -> None:
+    machine.need(2)
+    function = machine.stack[-1]
+    if function.kinds & ~(FUNCTION | UNFINISHED) or function.detail is None:
+        machine.wrong(1, FUNCTION | UNFINISHED, "func")
+    del machine.stack[-1]
+    word = dict(signatures.FUNCTION_PARTS).get(arg)
+    if word is None or function.detail[1] & arg:
+        message = f"expected a part that the function wasn't given yet, one of 1, 2, 4, 8, 16, but found {arg}"
+        raise Fault("XT503", message, "1 defaults, 2 keyword defaults, 4 annotations, 8 closure, 16 annotate")
+    machine.stack.append(_given(machine, function, arg, word))
+
+
+def _given(machine: Machine, function: Value, bit: int, word: str) -> Value:
+    """The function, with one more part, which is taken from the top."""
+    value = machine.stack[-1]
+    if value.kinds & ~ACCEPTED[word] and not (bit == 4 and value.kinds == DICT):
+        machine.wrong(1, ACCEPTED[word], word)
+    needed, given, makes_generator = function.detail
+    if bit == 8:
+        if value.detail is None or any(item != CELL for item in value.detail) or len(value.detail) != needed:
+            found = words_for(value.kinds) if value.detail is None else f"{len(value.detail)} values"
+            message = f"expected a closure of {needed} cells, but found {found}"
+            raise Fault("XT611", message, "one cell for each of the code's co_freevars, in their order")
+        needed = 0
+    del machine.stack[-1]
+    return Value(FUNCTION if not needed else UNFINISHED, (needed, given | bit, makes_generator))
+
+
+STEPS: dict[str, Step] = {
+    "PRECALL": _precall,
+    "CALL": _call_behind_precall if "PRECALL" in CURRENT.number else _call,
+    "CALL_KW": _call_kw,
+    "KW_NAMES": _kw_names,
+    "MAKE_FUNCTION": _make_function,
+    "SET_FUNCTION_ATTRIBUTE": _set_function_attribute,
+}

@@ -1,0 +1,74 @@
+"""Exceptions that are being handled, and returns, which must not leave one behind."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtab.analysis.verify.kinds import (
+    EXC,
+    LASTI,
+    LEFT,
+    PREV,
+    Value,
+)
+from xtab.analysis.verify.machine import Fault
+
+if TYPE_CHECKING:
+    from xtab.analysis.verify.machine import Machine
+    from xtab.analysis.verify.signatures import Step
+
+__all__ = ["STEPS"]
+
+
+def _push_exc_info(machine: Machine, _: int) -> None:
+    machine.need(1)
+    if machine.stack[-1].kinds & ~EXC:
+        machine.wrong(1, EXC, "exc")
+    machine.stack[-1:] = [Value(PREV, machine.level), LEFT["exc"]]
+    machine.level += 1
+
+
+def _pop_except(machine: Machine, _: int) -> None:
+    machine.need(1)
+    value = machine.stack[-1]
+    if value.kinds & ~PREV:
+        machine.wrong(1, PREV, "prev")
+    if not machine.level or value.detail != machine.level - 1:
+        message = "expected what the last PUSH_EXC_INFO saved, but found what another one did"
+        raise Fault("XT614", message, "end handlers in the order in which they began, the last one first")
+    machine.level -= 1
+    del machine.stack[-1]
+
+
+def _reraise(machine: Machine, arg: int) -> None:
+    machine.need(1 + arg)
+    if machine.stack[-1].kinds & ~EXC:
+        machine.wrong(1, EXC, "exc")
+    if arg and machine.stack[-1 - arg].kinds & ~LASTI:
+        machine.wrong(1 + arg, LASTI, "lasti")
+    del machine.stack[-1]
+
+
+def _return(machine: Machine, _: int) -> None:
+    machine.need(1)
+    machine.object(1)
+    del machine.stack[-1]
+    _leave(machine, 0)
+
+
+def _leave(machine: Machine, _: int) -> None:
+    if machine.stack:
+        message = f"expected nothing on the stack under the value that is returned, but found {len(machine.stack)} more"
+        raise Fault("XT404", message, "pop them first: debug builds abort, others leak them")
+    if machine.level:
+        message = f"expected that no exception is being handled any more, but found {machine.level}"
+        raise Fault("XT614", message, "POP_EXCEPT ends a handler; else sys.exception() stays set in the caller")
+
+
+STEPS: dict[str, Step] = {
+    "PUSH_EXC_INFO": _push_exc_info,
+    "POP_EXCEPT": _pop_except,
+    "RERAISE": _reraise,
+    "RETURN_VALUE": _return,
+    "RETURN_CONST": _leave,
+}
