@@ -36,10 +36,11 @@ from xtab.format.exception_table import (
 )
 from xtab.format.locations import Location
 from xtab.model.assemble import assemble
-from xtab.model.body import Body, Layout
+from xtab.model.body import Body
 from xtab.model.decode import decode
 from xtab.model.instruction import Instruction, Span
 from xtab.model.nesting import flatten, nest
+from xtab.model.offsets import Layout
 from xtab.model.stack import stack_depths, stack_size
 from xtab.model.tables import Cell, Free
 from xtab.transform.rewrite import rewrite, rewrite_code, swap_code

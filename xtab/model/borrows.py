@@ -13,10 +13,12 @@ between them apart, and nothing new jumps in between:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
 from xtab.format.opcodes import CURRENT
+from xtab.model.depths import straight_heights
 from xtab.model.instruction import Fields
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ __all__ = ["unborrow"]
 
 _BORROWS = bytes(op in CURRENT.borrows for op in range(256))
 _SHUFFLES = frozenset({CURRENT.number["SWAP"], CURRENT.number["COPY"]})
+_IS_SHUFFLE = bytes(op in _SHUFFLES for op in range(256))
 
 
 def unborrow(found: BodyShape, source: Source) -> BodyShape:
@@ -38,11 +41,21 @@ def unborrow(found: BodyShape, source: Source) -> BodyShape:
     stretches = _stretches(found, source)
     if _as_decoded(stretches, len(source.opcodes)):
         return found
-    opcodes = bytearray(shape.opcodes)
-    ends = _run_ends(found, source, stretches)
+    cuts = _run_ends(found, source, stretches)
+    heights = straight_heights(shape)
+    shuffles = list(compress(range(len(shape.opcodes)), shape.opcodes.translate(_IS_SHUFFLE)))
+    unsafe = []
     for load in loads:
-        if not _consumed(found, load, ends[load]):
-            opcodes[load] = CURRENT.borrows[opcodes[load]]
+        end = cuts[bisect_right(cuts, load)]
+        # a stack that is no higher there than before the load no longer holds the value, if nothing moved it down
+        gone = heights[end] <= heights[load] and bisect_right(shuffles, load) == bisect_right(shuffles, end)
+        if not gone and not _consumed(found, load, end):
+            unsafe.append(load)
+    if not unsafe:
+        return found
+    opcodes = bytearray(shape.opcodes)
+    for load in unsafe:
+        opcodes[load] = CURRENT.borrows[opcodes[load]]
     return found._replace(shape=shape._replace(opcodes=bytes(opcodes)), plain=False)
 
 
@@ -56,10 +69,11 @@ def _stretches(found: BodyShape, source: Source) -> list[Part]:
     for place, old, length in found.parts:
         if old < 0:
             at = found.instructions[place]._at
-            if isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source:
+            decoded = isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source
+            if decoded and isinstance(at, Fields):
                 same = opcodes[place] == source.opcodes[at.place] and args[place] == source.args[at.place]
                 old = at.place if same else -1  # a jump that was given a target has lost its distance
-            elif opcodes[place] == CURRENT.nop:
+            elif length == 1 and opcodes[place] == CURRENT.nop:
                 continue
         stretches.append((place, old, length))
     return stretches
@@ -76,7 +90,7 @@ def _as_decoded(stretches: list[Part], count: int) -> bool:
 
 
 def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[int]:
-    """Where the run ends that each instruction stands in, NOPs between its parts included."""
+    """Where runs end, in order, NOPs between their parts included; the last one at the end of all."""
     size = len(found.shape.opcodes)
     cuts = {size}
     origins = [-1] * size
@@ -91,13 +105,7 @@ def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[i
     for target in {*found.shape.targets.values(), *(region.handler for region in found.shape.regions)}:
         if origins[target] not in known:
             cuts.add(target)
-    ends = [0] * size
-    end = size
-    for place in range(size - 1, -1, -1):
-        ends[place] = end
-        if place in cuts:
-            end = place
-    return ends
+    return sorted(cuts)
 
 
 def _consumed(found: BodyShape, load: int, end: int) -> bool:

@@ -17,10 +17,10 @@ from xtab.errors import AssembleError, XtabError
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.model.depths import measure
 from xtab.model.flow import Region, Shape
-from xtab.model.instruction import RAW, Fields, Instruction, Span
+from xtab.model.instruction import RAW, Fields, Instruction, Span, Stencil
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from xtab.model.body import Body
     from xtab.model.source import Source
@@ -36,7 +36,7 @@ _SHORT = 100
 
 Part = tuple[int, int, int]
 """(place, old, length): `length` instructions from `place` on that stood from `old` on, untouched since; or, with
-`old` -1, a single one that has another story."""
+`old` -1, a single one that has another story, or all the copies that a `Stencil` made for one place."""
 
 
 class BodyShape(NamedTuple):
@@ -67,15 +67,17 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
     source = body._source
     places = _parts(instructions, body)
     parts, plain = places.parts, places.in_order
-    opcodes, args, given = _columns(instructions, parts, source)
+    opcodes, args, given, runs = _columns(instructions, parts, source)
     targets, loose = _targets(instructions, opcodes, places, source)
     wide = source.shape.wide
     if given:
         _number_operands(instructions, given, opcodes, args, source)
         wide = wide or any(args[place] > 0xFF for place in given)
+        _hand_on(runs, args)
     tables = source.changed_tables()
     if tables is not None and tables.grown():
-        _renumber(instructions, given, opcodes, args, source)
+        settled = {*given, *_copied(runs)}
+        _renumber(instructions, settled, opcodes, args, source)
         wide = wide or max(args) > 0xFF
         plain = False
     regions = _kept_regions(places, body)
@@ -92,7 +94,7 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
     return BodyShape(shape, instructions, parts, prefixes, loose, plain)
 
 
-def _parts(instructions: list[Instruction], body: Body) -> _Places:
+def _parts(instructions: list[Instruction], body: Body) -> _Places:  # one loop, as calls would cost
     """Stretches that stand as they did, each as long as can be, and single instructions."""
     original, source = body._original, body._source
     parts: list[Part] = []
@@ -127,15 +129,26 @@ def _parts(instructions: list[Instruction], body: Body) -> _Places:
         else:
             if not isinstance(instruction, Instruction):  # the class itself has these attributes too
                 raise _no_instruction(instruction, place)
-            if instruction in single:
+            run = _run_of_copies(instructions, place) or [instruction]
+            length = len(run)
+            parts.append((place, -1, length))
+            behind_them = len(single) + length
+            single.update(zip(run, range(place, place + length), strict=True))
+            if len(single) != behind_them:
                 raise _twice(instructions, place)
-            parts.append((place, -1, 1))
-            single[instruction] = place
-            place += 1
+            place += length
     if not in_order:
         stretches.sort(key=itemgetter(1))
         _check_apart(instructions, stretches)
     return _Places(body, parts, stretches, single, in_order)
+
+
+def _run_of_copies(instructions: list[Instruction], place: int) -> Sequence[Instruction] | None:
+    """The copies of one stencil that stand together from a place on, or None."""
+    at = instructions[place]._at
+    if isinstance(at, Fields) and isinstance(at.location, Stencil):
+        return at.location.run_at(instructions, place)
+    return None
 
 
 def _check_apart(instructions: list[Instruction], stretches: list[Part]) -> None:
@@ -216,11 +229,17 @@ class _Places:
         return self.of_old(at)
 
 
-def _columns(instructions: list[Instruction], parts: list[Part], source: Source) -> tuple[bytes, list[int], list[int]]:
-    """Opcodes, and operands as far as they are numbers; and the places where they aren't."""
+def _columns(
+    instructions: list[Instruction], parts: list[Part], source: Source
+) -> tuple[bytes, list[int], list[int], dict[Stencil, list[int]]]:
+    """Opcodes, and operands as far as they are numbers; the places where they aren't; and the runs of copies.
+
+    Of runs with the same stencil, only the first is among those places.
+    """
     opcodes: list[bytes] = []
     args: list[int] = []
     given: list[int] = []
+    runs: dict[Stencil, list[int]] = {}
     old_opcodes, old_args, kinds = source.opcodes, source.args, CURRENT.kind
     for place, old, length in parts:
         if old >= 0:
@@ -229,6 +248,17 @@ def _columns(instructions: list[Instruction], parts: list[Part], source: Source)
             continue
         instruction = instructions[place]
         at = instruction._at
+        if length > 1:
+            stencil = at.location  # type: ignore[union-attr]
+            opcodes.append(stencil.opcodes)
+            args += [fields.arg for fields in stencil.fields]
+            if stencil not in runs:
+                runs[stencil] = []
+                given += [
+                    place + index for index, opcode in enumerate(stencil.opcodes) if kinds[opcode] not in _NO_NUMBER
+                ]
+            runs[stencil].append(place)
+            continue
         if isinstance(at, Fields):
             opcode, arg, own = at.opcode, at.arg, at.operand is RAW and instruction._source is source
         else:  # of another body
@@ -237,7 +267,23 @@ def _columns(instructions: list[Instruction], parts: list[Part], source: Source)
         args.append(arg)
         if not own and kinds[opcode] not in _NO_NUMBER:
             given.append(place)
-    return b"".join(opcodes), args, given
+    return b"".join(opcodes), args, given, runs
+
+
+def _copied(runs: Mapping[Stencil, list[int]]) -> Iterable[int]:
+    """The places of all copies in runs."""
+    return (
+        place + index for stencil, places in runs.items() for place in places for index in range(len(stencil.fields))
+    )
+
+
+def _hand_on(runs: Mapping[Stencil, list[int]], args: list[int]) -> None:
+    """Give all runs of copies the operands of the first, once these are numbers."""
+    for stencil, (first, *others) in runs.items():
+        length = len(stencil.fields)
+        numbers = args[first : first + length]
+        for place in others:
+            args[place : place + length] = numbers
 
 
 def _targets(
@@ -249,7 +295,7 @@ def _targets(
     jumps, old_targets = source.jumps, source.targets
     for place, old, length in places.parts:
         if old < 0:
-            if CURRENT.kind[opcodes[place]] == Kind.TARGET:
+            if length == 1 and CURRENT.kind[opcodes[place]] == Kind.TARGET:
                 target = places.find(instructions[place].operand)
                 if target is None:
                     raise _no_target(instructions[place], place)
@@ -295,10 +341,9 @@ def _number_operands(
 
 
 def _renumber(
-    instructions: list[Instruction], given: list[int], opcodes: bytes, args: list[int], source: Source
+    instructions: list[Instruction], settled: set[int], opcodes: bytes, args: list[int], source: Source
 ) -> None:
     """Variables were added, which moved others: give those that were numbers from the start their new ones."""
-    settled = set(given)
     for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
         if place not in settled:
             with _naming(place, instructions[place]):
