@@ -94,6 +94,13 @@ def corpus(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-q", "-n", PROCESSES, *others, success_codes=[0, 5])  # 5: there are none
 
 
+@nox.session(python=[*PYTHONS, *DEBUG_BUILDS], download_python="never")
+def proof(session: nox.Session) -> None:
+    """Run CPython's own tests on code that xtab rewrote (arguments go to tests/proof/run.py)."""
+    session.install("-e", ".")
+    session.run("python", "tests/proof/run.py", "--jobs", PROCESSES, *session.posargs)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, layers and spelling (with the argument `fix`: mend what can be mended)."""

@@ -48,6 +48,23 @@ EXAMPLES = [
         ["expected CPython 3.13 or 3.14, but found 3.9"],
     ),
     (errors.TargetError("no such file"), {}, ["no such file"]),
+    (
+        errors.EditError("expected a place", instruction="NOP", next_place="POP_TOP"),
+        {"instruction": "NOP", "next_place": "POP_TOP"},
+        ["expected a place"],
+    ),
+    (
+        errors.TextError("expected this", line=3, column=5),
+        {"line": 3, "column": 5},
+        ["line 3, column 5: expected this"],
+    ),
+    (errors.TextError("expected this"), {"line": None, "column": None}, ["expected this"]),
+    (
+        errors.RewriteError("one argument", "two", qualname="f", filename="file.py", line=7),
+        {"expected": "one argument", "found": "two", "qualname": "f", "filename": "file.py", "line": 7},
+        ["f (file.py:7): expected one argument, but found two"],
+    ),
+    (errors.RewriteWarning("module m: left as it is"), {}, ["module m"]),
 ]
 
 
@@ -68,7 +85,8 @@ def test_errors_can_be_pickled(error, protocol):
     """Class, message and attributes come back from a pickle; all but an instruction, which hangs on its body."""
     copy = pickle.loads(pickle.dumps(error, protocol))
     assert type(copy) is type(error)
-    attributes = vars(error) | ({"instruction": None} if "instruction" in vars(error) else {})
+    lost = dict.fromkeys({"instruction", "next_place"} & vars(error).keys())
+    attributes = vars(error) | lost
     assert (str(copy), copy.args, vars(copy)) == (str(error), error.args, attributes)
 
 
@@ -83,11 +101,11 @@ def test_an_error_about_an_instruction_can_be_pickled():
 
 
 def test_every_class_has_an_example():
-    """No class of errors is left out above, and all are XtabErrors that the package exports."""
+    """No class of errors is left out above, and all are XtabErrors, or warnings, that the package exports."""
     classes = {getattr(errors, name) for name in errors.__all__}
     assert {type(example[0]) for example in EXAMPLES} == classes
     for cls in classes:
-        assert issubclass(cls, errors.XtabError)
+        assert issubclass(cls, errors.XtabError) or issubclass(cls, Warning)
         assert getattr(xtab, cls.__name__) is cls
 
 

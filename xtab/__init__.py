@@ -43,6 +43,7 @@ from xtab.model.nesting import flatten, nest
 from xtab.model.offsets import Layout
 from xtab.model.stack import stack_depths, stack_size
 from xtab.model.tables import Cell, Free
+from xtab.runtime.import_hook import rewrite_imports
 from xtab.transform.rewrite import rewrite, rewrite_code, swap_code
 
 __version__ = "0.1.0"
@@ -77,6 +78,7 @@ __all__ = [
     "parse_exception_table",
     "rewrite",
     "rewrite_code",
+    "rewrite_imports",
     "stack_depths",
     "stack_size",
     "swap_code",

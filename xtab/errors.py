@@ -154,8 +154,8 @@ class RewriteError(XtabError):
 class RewriteWarning(UserWarning):
     """A module was loaded as it is since it could not be rewritten, or rewritten code could not be kept for next time.
 
-    You see it from :func:`xtab.rewrite_imports` with ``on_error="warn"``. The message names the module and the transform;
-    with ``on_error="raise"`` you get the error itself.
+    You see it from :func:`xtab.rewrite_imports` with ``on_error="warn"``. The message names the module and the
+    transform; with ``on_error="raise"`` you get the error itself.
     """
 
 

@@ -67,6 +67,7 @@ def test_sets_are_not_empty_by_accident(table):
     assert len(table.keep_before) == {11: 1, 12: 3, 13: 3, 14: 4, 15: 4}[table.version[1]]
     assert bool(table.keep_as_target) == (table.version == (3, 11))
     assert any(table.runs_python)
+    assert {1, 2} <= set(table.hands_on)
     assert bool(table.borrows) == bool(table.version > (3, 13))
     assert bool(table.resume_one_span) == (table.version > (3, 12))
     assert table.yield_counts_spans == (table.version == (3, 12))

@@ -1,4 +1,4 @@
-"""`Body`: its pieces, its lists, its layout."""
+"""`Body`: its pieces and its lists."""
 
 from __future__ import annotations
 
@@ -101,20 +101,3 @@ def test_the_rest_of_a_code_object_can_be_set():
     assert (code.co_name, code.co_qualname, code.co_filename, code.co_firstlineno) == tuple(values.values())
     assert (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount) == (3, 0, 0)
     assert repr(body) == f"<Body of q.n, {len(body.instructions)} instructions>"
-
-
-def test_the_layout_is_that_of_the_last_assembly():
-    """Editing the body does not change it; assembly does, and a failed one does not."""
-    body = xtab.decode(lambda x: x)
-    before = list(body.layout)
-    body.instructions.insert(1, Instruction("NOP"))
-    assert list(body.layout) == before
-    broken = Instruction("JUMP_FORWARD")
-    body.instructions.insert(1, broken)
-    with pytest.raises(xtab.AssembleError):
-        xtab.assemble(body)
-    assert list(body.layout) == before
-    body.instructions.remove(broken)
-    code = xtab.assemble(body)
-    assert [each for _, each in body.layout] == body.instructions
-    assert body.layout.end_of(body.instructions[-1]) == len(code.co_code)

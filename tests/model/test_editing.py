@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import runpy
+import sys
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 from hypothesis import given, settings
@@ -17,6 +19,7 @@ import xtab
 from xtab import EditError, Span, XtabError, find_handler
 from xtab import Instruction as I
 from xtab.format.opcodes import CURRENT
+from xtab.transform import emit
 
 CASES = runpy.run_path(str(Path(__file__).parents[1] / "cases" / "tracers.py"))
 
@@ -114,12 +117,15 @@ def kinds_of(body, place):
         yield "seam"
 
 
-def promised(model, each, *, behind=True):
+def promised(model, body, place, *, behind=True):
     """What a policy promises that names the handler of an instruction; `behind`: the new ones stand before it.
 
     The handler of a PUSH_EXC_INFO counts on what that pushes, and CLEANUP_THROW on throw(): then it's the next one, who
-    gets what these raise.
+    gets what these raise. Before POP_EXCEPT the exception is still handled, as it is one instruction earlier.
     """
+    each = body.instructions[place]
+    if behind and each.opname == "POP_EXCEPT" and not CURRENT.stops[body.instructions[place - 1].opcode]:
+        each = body.instructions[place - 1]
     found = model.protected[each]
     if each.opname == "PUSH_EXC_INFO" and behind and found:
         found = model.protected[found[0]]
@@ -147,23 +153,19 @@ def test_insert_before_keeps_its_words_everywhere(policy):
 
 
 def check_insertion(body, place, policy, jumps):
-    anchor, front = body.instructions[place], body.instructions[place - 1]
+    anchor = body.instructions[place]
     protect = Span(handler_for(body), 0) if policy == "given" else policy
     model, before = Model(body), jumps_of(body)
     new = [I("NOP"), I("NOP")]
+    before_it = promised(model, body, place)
+    at_front = promised(model, body, place - 1, behind=False)
     body.insert_before(anchor, new, protect=protect, jumps=jumps)
     assert body.instructions[place : place + 3] == [*new, anchor]
+    given = isinstance(protect, Span) and (protect.target, False)
+    says = {"anchor": before_it, "after": before_it, "before": at_front, "given": given, None: None}
+    model.protected |= dict.fromkeys(new, says[policy])
     if jumps == "new":
         model.lead(anchor, new[0])
-    given = isinstance(protect, Span) and (protect.target, False)
-    says = {
-        "anchor": promised(model, anchor),
-        "after": promised(model, anchor),
-        "before": promised(model, front, behind=False),
-        "given": given,
-        None: None,
-    }
-    model.protected |= dict.fromkeys(new, says[policy])
     model.check(body)
     led = {anchor: new[0]} if jumps == "new" else {}
     assert jumps_of(body) == {jump: led.get(target, target) for jump, target in before.items()}
@@ -184,12 +186,12 @@ def test_insert_after_keeps_its_words_everywhere(policy):
             protect = Span(handler_for(body), 0) if policy == "given" else policy
             model, jumps = Model(body), jumps_of(body)
             new = I("NOP")
+            last = promised(model, body, place + 1) if behind else None
             body.insert_after(anchor, [new], protect=protect)
             assert body.instructions[place + 1] is new
-            last = promised(model, behind[0]) if behind else None
             model.protected[new] = {
-                "anchor": promised(model, anchor, behind=False),
-                "before": promised(model, anchor, behind=False),
+                "anchor": promised(model, body, place, behind=False),
+                "before": promised(model, body, place, behind=False),
                 "after": last,
                 "given": isinstance(protect, Span) and (protect.target, False),
                 None: None,
@@ -235,18 +237,20 @@ def test_any_edits_keep_their_words(data):
 
 def edit(data, body, model, what, anchor):
     new = I("NOP")
+    place = body.instructions.index(anchor)
+    before_it, behind_it = promised(model, body, place), promised(model, body, place, behind=False)
     if what == "before":
         body.insert_before(anchor, [new])
-        model.protected[new] = promised(model, anchor)
+        model.protected[new] = before_it
         model.lead(anchor, new)
     elif what == "after":
         body.insert_after(anchor, [new])
-        model.protected[new] = promised(model, anchor, behind=False)
+        model.protected[new] = behind_it
     elif what == "replace":
         if CURRENT.effect(anchor.opcode, anchor.arg or 0) or anchor.is_jump or CURRENT.stops[anchor.opcode]:
             return
         body.replace(anchor, [new])
-        model.protected[new] = promised(model, anchor)
+        model.protected[new] = before_it
         del model.protected[anchor]
         model.lead(anchor, new)
     elif what == "remove":
@@ -449,6 +453,44 @@ def test_fresh_locals_are_fresh():
     assert len(names) == 3
     body.varnames.append(".tmp4")
     assert body.fresh_local() not in names | {".tmp4"}
+
+
+RAISING = [seams, CASES["b17"], CASES["b22"], CASES["b10"]]
+
+
+@pytest.mark.parametrize("function", RAISING)
+def test_an_exception_anywhere_leaves_nothing_behind(function):
+    """Wherever something is put that raises, the exception that was being handled is no longer, once all is over."""
+
+    def boom():
+        raise MemoryError
+
+    points = len(xtab.decode(function).insertion_points())
+    for number in range(points):
+        body = xtab.decode(function)
+        anchor = body.insertion_points()[number]
+        body.insert_before(anchor, emit.call(emit.load_const(boom)) + emit.pop())
+        edited = FunctionType(xtab.assemble(body), function.__globals__)
+        arguments = [Raises()] * function.__code__.co_argcount
+        with contextlib.suppress(Exception):
+            edited(*arguments)
+        assert sys.exc_info() == (None, None, None), anchor
+
+
+class Raises:
+    """Fails in all that the samples ask for."""
+
+    def __getattr__(self, name):
+        raise KeyError(name)
+
+    def __getitem__(self, key):
+        raise KeyError(key)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
 
 
 def test_an_insertion_costs_what_it_inserts():

@@ -189,9 +189,41 @@ CLOSED = """
 """
 
 
-def test_close_runs_a_handler_around_a_yield():
-    """The interpreter doesn't take a generator for finished that an edit gave one more handler."""
+OTHER = """
+    import xtab
+    from xtab import Instruction as I
+    from xtab.transform import emit
+    log = []
+    note = emit.call(emit.load_const(lambda: log.append("seen"))) + emit.pop()
+    def generator():
+        yield 1
+    body = xtab.decode(generator)
+    wrapper = next((each for each in body.instructions if each.opname == "CALL_INTRINSIC_1"), None)
+    if wrapper is None:
+        print("seen seen")
+        raise SystemExit
+    body.insert_before(wrapper, note)
+    noting = xtab.assemble(body)
+
+    body = xtab.decode(generator)
+    span = next(each.exn_tab_entry for each in body.instructions if each.exn_tab_entry)
+    members = [each for each in body.instructions if each.exn_tab_entry is span]
+    body.unprotect(span)
+    push = I("PUSH_EXC_INFO")
+    body.instructions += [push, *emit.call(emit.load_const(lambda: log.append("seen"))), *emit.pop(), I("RERAISE", 0)]
+    body.protect(members[0], members[-1], push)
+    for generator.__code__ in noting, xtab.assemble(body):
+        waiting = generator()
+        next(waiting)
+        waiting.close()
+    print(*log)
+"""
+
+
+@pytest.mark.parametrize("source, printed", [(CLOSED, "closed []"), (OTHER, "seen seen")], ids=["around", "instead"])
+def test_close_runs_a_handler_around_a_yield(source, printed):
+    """The interpreter takes no generator for finished that an edit gave one more handler, or another one."""
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(CLOSED)], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", textwrap.dedent(source)], capture_output=True, text=True, check=False, timeout=60
     )
-    assert done.stdout.strip() == "closed []", done.stderr
+    assert done.stdout.strip() == printed, done.stderr

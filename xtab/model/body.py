@@ -124,8 +124,8 @@ class Body:
             instructions: what to put there. Those without a location get the anchor's.
             protect: who handles an exception of the new instructions: ``"anchor"``, the span that protects the anchor;
                 ``"before"``, the one of the instruction in front of the new ones; ``"after"``, of the one behind them;
-                a `Span`; or None: nothing does. A span whose handler could not cope counts as the one around it: that
-                of PUSH_EXC_INFO, which is still to save the exception, and those for exceptions that throw() brings.
+                a `Span`; or None: nothing does. Where the handler of the instruction itself could not cope, it's the
+                one that can: before PUSH_EXC_INFO the exception is not saved yet, before POP_EXCEPT it still is.
                 Instructions that have spans of their own keep them, inside that one.
             jumps: ``"new"``: jumps and handlers that lead to the anchor now lead to the first new instruction;
                 ``"stay"``: they lead to the anchor still, so that only what falls through runs the new ones.
@@ -426,7 +426,7 @@ class Body:
 
         >>> import xtab
         >>> body = xtab.decode(lambda: 0)
-        >>> body.insert_after(body.instructions[0], [xtab.Instruction("LOAD_CONST", print), xtab.Instruction("POP_TOP")])
+        >>> body.insert_before(body.instructions[-1], [xtab.Instruction("LOAD_CONST", print)])
         >>> body.text_objects()
         {'builtin_function_or_method': <built-in function print>}
         """

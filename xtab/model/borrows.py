@@ -2,12 +2,11 @@
 
 A LOAD_FAST_BORROW is only safe while nothing can drop the local before the value is consumed. The compiler proved that
 for the instructions as they stood; so the proof holds while those from the load to the consumer stand as they did, NOPs
-between them apart, and nothing new jumps in between:
+between them apart, with the handlers that they had, and nothing new jumps in between:
 
 1. The instructions are cut into runs that stand as they did (`_run_ends`).
-2. In a run, a borrowed value is consumed where the depth falls below its own. A SWAP or COPY that reaches it may move
-   it
-   deeper: then it counts as alive to the end of its block.
+2. In a run, a borrowed value is consumed where the depth falls below its own, by an instruction that doesn't hand it
+   on. A SWAP or COPY that reaches it may move it deeper: then it counts as alive to the end of its block.
 3. A load whose value is alive where a run ends becomes the form that counts.
 """
 
@@ -22,7 +21,8 @@ from xtab.model.depths import straight_heights
 from xtab.model.instruction import Fields
 
 if TYPE_CHECKING:
-    from xtab.model.shape import BodyShape, Part
+    from xtab.model.parts import Part
+    from xtab.model.shape import BodyShape
     from xtab.model.source import Source
 
 __all__ = ["unborrow"]
@@ -66,11 +66,11 @@ def _stretches(found: BodyShape, source: Source) -> list[Part]:
     """
     opcodes, args = found.shape.opcodes, found.shape.args
     stretches: list[Part] = []
-    for place, old, length in found.parts:
+    for place, decoded, length in found.parts:
+        old = decoded
         if old < 0:
             at = found.instructions[place]._at
-            decoded = isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source
-            if decoded and isinstance(at, Fields):
+            if isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source:
                 same = opcodes[place] == source.opcodes[at.place] and args[place] == source.args[at.place]
                 old = at.place if same else -1  # a jump that was given a target has lost its distance
             elif length == 1 and opcodes[place] == CURRENT.nop:
@@ -101,11 +101,29 @@ def _run_ends(found: BodyShape, source: Source, stretches: list[Part]) -> list[i
         if old >= 0:
             origins[place : place + length] = range(old, old + length)
         behind = old + length if old >= 0 else -1
+    cuts.update(_respanned(found, source, origins))
     known = set(source.targets.values()) | {region.handler for region in source.shape.regions}
     for target in {*found.shape.targets.values(), *(region.handler for region in found.shape.regions)}:
         if origins[target] not in known:
             cuts.add(target)
     return sorted(cuts)
+
+
+def _respanned(found: BodyShape, source: Source, origins: list[int]) -> list[int]:
+    """The instructions that have another handler than when they were decoded, one that keeps values of the stack.
+
+    What is kept outlives its block then, in code that the compiler has not seen.
+    """
+    before: dict[int, tuple[int, int | None, bool]] = {}
+    for region in source.shape.regions:
+        before.update(dict.fromkeys(range(region.first, region.end), region[2:]))
+    return [
+        place
+        for first, end, handler, depth, lasti in found.shape.regions
+        if depth
+        for place in range(first, end)
+        if origins[place] >= 0 and before.get(origins[place]) != (origins[handler], depth, lasti)
+    ]
 
 
 def _consumed(found: BodyShape, load: int, end: int) -> bool:
@@ -120,8 +138,12 @@ def _consumed(found: BodyShape, load: int, end: int) -> bool:
         if opcode in _SHUFFLES:
             moved = moved or depth - arg <= 1
         after = depth + CURRENT.effect(opcode, arg)
-        pops = depth - min(after, depth - CURRENT.pops(opcode, arg))
-        if not moved and depth - pops <= 0:
+        hands_on = CURRENT.hands_on[opcode]
+        if hands_on == 1 or (hands_on and arg & 1):
+            left = min(after, depth)
+        else:
+            left = min(after, depth - CURRENT.pops(opcode, arg))
+        if not moved and left <= 0:
             return True
         depth = after
     return False

@@ -39,14 +39,14 @@ def insert_copies(
     led_to = leads_to_new(jumps)
     places = _open_places(body, anchors, led_to=led_to)
     instructions, count = body.instructions, len(pattern)
-    if protect == "anchor" and not any(anchor._span for anchor in anchors):
+    plain = as_decoded(body) and not body._spans and not body._source.respanned  # no span anywhere
+    if protect == "anchor" and plain:
         spans: list[Span | None] = [None] * len(anchors)
     else:
         pairs = zip(anchors, places, strict=True)
         spans = [span_for(protect, anchor, instructions, place) for anchor, place in pairs]
     copies = _copies(body, pattern, anchors, spans)
-    only_jumps = not body._spans and as_decoded(body) and not body._source.respanned
-    old = instructions.copy() if led_to and not only_jumps else []
+    old = instructions.copy() if led_to and not plain else []
     woven: list[Instruction] = []
     done = 0
     for number, place in sorted(enumerate(places), key=lambda pair: pair[1]):

@@ -42,7 +42,7 @@ span given, or none."""
 Jumps: TypeAlias = Literal["new", "stay"]
 """Where jumps and handlers that lead to the anchor lead then: to the first new instruction, or to the anchor still."""
 
-_PUSH_EXC_INFO = CURRENT.number["PUSH_EXC_INFO"]
+_PUSH_EXC_INFO, _POP_EXCEPT = CURRENT.number["PUSH_EXC_INFO"], CURRENT.number["POP_EXCEPT"]
 _CLEANUP_THROW = CURRENT.number.get("CLEANUP_THROW")
 
 
@@ -171,24 +171,32 @@ def span_for(protect: Protect, anchor: Instruction, instructions: Sequence[Instr
     """The span that the policy names."""
     if protect is None or isinstance(protect, Span):
         return protect
-    if protect == "anchor":
-        return _protector(anchor, behind=seam < len(instructions) and instructions[seam] is anchor)
-    if protect == "before":
-        return _protector(instructions[seam - 1], behind=False) if seam else None
+    if protect == "anchor" and seam < len(instructions) and instructions[seam] is anchor:
+        return _protector(instructions, seam, behind=True)
+    if protect in ("anchor", "before"):
+        return _protector(instructions, seam - 1, behind=False)
     if protect == "after":
-        return _protector(instructions[seam], behind=True) if seam < len(instructions) else None
+        return _protector(instructions, seam, behind=True)
     raise XtabError(f"expected protect to be 'anchor', 'before', 'after', a Span or None, but found {protect!r}")
 
 
-def _protector(instruction: Instruction, *, behind: bool) -> Span | None:
-    """The innermost span that can handle what is raised beside an instruction; `behind` the new ones or before them.
+def _protector(instructions: Sequence[Instruction], place: int, *, behind: bool) -> Span | None:
+    """The innermost span that can handle what is raised beside an instruction; `behind` the new ones, or before them.
 
-    The span of PUSH_EXC_INFO keeps what that one has yet to push, and CLEANUP_THROW is for exceptions that throw()
-    brings into a generator, and no others: in both cases it's the span around.
+    It is not always the one that the instruction carries:
+
+    - PUSH_EXC_INFO has a span that keeps what it has yet to push: before it, it's the span around.
+    - POP_EXCEPT can't raise, so the compiler leaves it out of the span that ends the handling of the exception:
+      before it, it's the one of what comes before.
+    - CLEANUP_THROW is for exceptions that throw() brings into a generator, and no others: it's the span around.
     """
-    span = instruction.exn_tab_entry
-    if span is not None and behind and instruction.opcode == _PUSH_EXC_INFO:
+    if not 0 <= place < len(instructions):
+        return None
+    span, opcode = instructions[place].exn_tab_entry, instructions[place].opcode
+    if behind and opcode == _PUSH_EXC_INFO and span is not None:
         span = span.outer
+    elif behind and opcode == _POP_EXCEPT and place and not CURRENT.stops[instructions[place - 1].opcode]:
+        span = instructions[place - 1].exn_tab_entry
     while span is not None and span.target.opcode == _CLEANUP_THROW:
         span = span.outer
     return span

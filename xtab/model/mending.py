@@ -11,6 +11,7 @@ Nothing is done to code that stands as it was decoded.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from xtab.model.instruction import Instruction
 from xtab.model.nesting import region_parents
 
 if TYPE_CHECKING:
-    from xtab.model.flow import Region
+    from xtab.model.flow import Region, Shape
     from xtab.model.instruction import Span
     from xtab.model.shape import BodyShape
     from xtab.model.source import Source
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["mend_yields", "owed_nops"]
 
 _RESUME, _YIELD = CURRENT.number["RESUME"], CURRENT.number["YIELD_VALUE"]
+_RERAISE, _INTRINSIC = CURRENT.number["RERAISE"], CURRENT.number.get("CALL_INTRINSIC_1", -1)
+_STOP_ITERATION = CURRENT.words[_INTRINSIC].index("INTRINSIC_STOPITERATION_ERROR") if _INTRINSIC > 0 else -1
 _COUNTS_SPANS = bytes(
     (op == _RESUME and bool(CURRENT.resume_one_span)) or (op == _YIELD and CURRENT.yield_counts_spans)
     for op in range(256)
@@ -87,8 +90,9 @@ def origins(found: BodyShape) -> dict[int, int]:
 def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     """Set what RESUME and YIELD_VALUE say of the spans around them, where these are others than when it was decoded.
 
-    RESUME may only say "one" where there is one: close() takes a generator that stopped there for finished without
-    running a handler. Not saying it is always right. Follows Python/flowgraph.c, label_exception_targets.
+    RESUME may only say "one" where the one is the compiler's, which turns StopIteration into RuntimeError: close()
+    takes a generator that stopped there for finished without running its handler. Not saying it is always right.
+    Follows Python/flowgraph.c, label_exception_targets, and Objects/genobject.c, gen_close.
     """
     shape = found.shape
     places = [
@@ -99,19 +103,21 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     if not places:
         return found
     args, changed = shape.args.copy(), False
-    before: list[int] | None = None
-    olds = {}
+    handlers = {region.first: region.handler for region in shape.regions}
+    starts = list(handlers)
+    olds: dict[int, int] | None = None
+    before: list[tuple[int, bool]] = []
     for place in places:
-        count = _count(found.instructions[place].exn_tab_entry)
-        said = args[place] if shape.opcodes[place] == _YIELD else 1
-        if count == said:
+        span, is_yield = found.instructions[place].exn_tab_entry, shape.opcodes[place] == _YIELD
+        handler = handlers[starts[bisect_right(starts, place) - 1]] if span is not None else -1
+        around = _count(span), _turns_stop_iteration(shape, handler)
+        if args[place] == around[0] if is_yield else around == (1, True):
             continue
-        if before is None:
-            before, olds = _counts_before(source), origins(found)
-        if place in olds and before[olds[place]] == count:
-            continue  # it said so when it was decoded
-        args[place] = count if shape.opcodes[place] == _YIELD else args[place] & ~CURRENT.resume_one_span
-        changed = True
+        if olds is None:
+            olds, before = origins(found), _spans_before(source)
+        if place not in olds or before[olds[place]] != around:  # else it says what it said when it was decoded
+            changed = True
+            args[place] = around[0] if is_yield else args[place] & ~CURRENT.resume_one_span
     return found._replace(shape=shape._replace(args=args), plain=False) if changed else found
 
 
@@ -123,13 +129,25 @@ def _count(span: Span | None) -> int:
     return count
 
 
-def _counts_before(source: Source) -> list[int]:
-    """How many spans were around each instruction when it was decoded."""
+def _turns_stop_iteration(shape: Shape, handler: int) -> bool:
+    """Whether a handler does nothing but turn StopIteration into RuntimeError: CALL_INTRINSIC_1 and RERAISE."""
+    opcodes, args = shape.opcodes, shape.args
+    return (
+        0 <= handler < len(opcodes) - 1
+        and opcodes[handler] == _INTRINSIC
+        and args[handler] == _STOP_ITERATION
+        and opcodes[handler + 1] == _RERAISE
+    )
+
+
+def _spans_before(source: Source) -> list[tuple[int, bool]]:
+    """How many spans were around each instruction when it was decoded, and whether the innermost was the compiler's."""
     parents = region_parents(source.entries)
-    counts = [0] * len(source.opcodes)
+    found = [(0, False)] * len(source.opcodes)
     for region, entry in zip(source.shape.regions, source.entries, strict=True):
         count, key = 1, parents[entry[2:]]
         while key is not None:
             count, key = count + 1, parents[key]
-        counts[region.first : region.end] = [count] * (region.end - region.first)
-    return counts
+        turns = _turns_stop_iteration(source.shape, region.handler)
+        found[region.first : region.end] = [(count, turns)] * (region.end - region.first)
+    return found

@@ -1,4 +1,4 @@
-"""`Layout`: where the instructions of a body lie in ``co_code``."""
+"""`Layout`: where the instructions of a body lie in its code."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xtab.format.locations import Location
     from xtab.model.instruction import Instruction
     from xtab.model.layout import LaidOut
-    from xtab.model.shape import Part
+    from xtab.model.parts import Part
     from xtab.model.slices import LocationSlices
     from xtab.model.source import Source
 
@@ -91,7 +91,7 @@ def _spliced(laid_out: LaidOut, source: Source) -> bytes | None:
             more += (table[done] & 7) + 1 + grown.get(done, 0)  # it goes on with the same location
             done = end
         before = b"" if front is not None else _beside(laid_out, parts, entry, old, source)
-        if before is None or abs(line_delta(entry)) >= _BASE:
+        if before is None or abs(line_delta(entry)) >= _BASE or entry_units(entry) + more < 1:
             return None
         out += front or b"", _extended(entry, before, more)
     out.append(table[done:])

@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
     from xtab.model.instruction import Instruction
 
-__all__ = ["Seams", "are_pair", "open_seams", "refuse_half_pairs"]
+__all__ = ["Seams", "open_seams", "refuse_half_pairs"]
 
+_COPY, _POP_EXCEPT = CURRENT.number["COPY"], CURRENT.number["POP_EXCEPT"]
+_END_OF_HANDLING = bytes((_COPY, _POP_EXCEPT))
 _RESUME = CURRENT.number["RESUME"]
 _NOT_TAKEN = CURRENT.number.get("NOT_TAKEN")
 _OPEN = bytes(op not in CURRENT.keep_before for op in range(256))
@@ -46,13 +48,11 @@ class Seams:
         if seam >= len(instructions):
             return None
         behind = instructions[seam]
-        if behind.opcode in CURRENT.keep_before:
-            return f"the interpreter expects {behind.opname} where it stands, or jumps over it"
         if seam and are_pair(instructions[seam - 1], behind):
             return f"{behind.opname} must stay right behind {instructions[seam - 1].opname}"
-        if led_to and behind.opcode in CURRENT.keep_as_target:
-            return f"the jump that leads back to {behind.opname} must go on doing so (jumps='stay' leaves it alone)"
-        return None
+        if behind.opcode == _COPY and seam + 1 < len(instructions) and instructions[seam + 1].opcode == _POP_EXCEPT:
+            return "an exception is being handled here that nothing would end if something else was raised"
+        return _why_not_before(behind, led_to=led_to)
 
     def refuse(self, seam: int, *, led_to: bool = False) -> None:
         """Raise EditError where `why_not` has a reason; it names the next good place."""
@@ -78,7 +78,20 @@ def open_seams(opcodes: bytes, *, led_to: bool) -> bytearray:
     for place in compress(range(1, len(opcodes)), opcodes.translate(_FIRST_OF_PAIR)):
         if opcodes[place] in CURRENT.adjacent[opcodes[place - 1]]:
             seams[place] = 0
+    place = opcodes.find(_END_OF_HANDLING)
+    while place >= 0:
+        seams[place] = 0
+        place = opcodes.find(_END_OF_HANDLING, place + 1)
     return seams
+
+
+def _why_not_before(behind: Instruction, *, led_to: bool) -> str | None:
+    """Why nothing may be put before an instruction, wherever it stands."""
+    if behind.opcode in CURRENT.keep_before:
+        return f"the interpreter expects {behind.opname} where it stands, or jumps over it"
+    if led_to and behind.opcode in CURRENT.keep_as_target:
+        return f"the jump that leads back to {behind.opname} must go on doing so (jumps='stay' leaves it alone)"
+    return None
 
 
 def are_pair(first: Instruction, second: Instruction) -> bool:

@@ -226,13 +226,17 @@ def return_(value: Iterable[Instruction] = ()) -> list[Instruction]:
     return [*value, Instruction("RETURN_VALUE")]
 
 
-def raise_(value: Iterable[Instruction] = ()) -> list[Instruction]:
-    """Raise an operand, an exception or a class of them, or the value on the stack.
+def raise_(value: Iterable[Instruction] | None = None) -> list[Instruction]:
+    """Raise an operand, an exception or a class of them; ``()``: the value on the stack.
+
+    Without an operand, the exception that is being handled is raised again.
 
     >>> raise_(load_global("KeyError"))
     [Instruction('LOAD_GLOBAL', 'KeyError'), Instruction('RAISE_VARARGS', 1)]
+    >>> raise_()
+    [Instruction('RAISE_VARARGS', 0)]
     """
-    return [*value, Instruction("RAISE_VARARGS", 1)]
+    return [*(value or ()), Instruction("RAISE_VARARGS", int(value is not None))]
 
 
 def jump_if(condition: bool, target: Instruction, *, exact: bool = False) -> list[Instruction]:

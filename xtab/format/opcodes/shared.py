@@ -10,6 +10,18 @@ from collections.abc import Callable
 Effect = int | Callable[[int], int]
 """Change of the stack depth: a number, or a function of the operand."""
 
+HANDS_ON = frozenset(
+    {
+        "CHECK_EXC_MATCH", "END_SEND", "FORMAT_SIMPLE", "FOR_ITER", "GET_AITER", "GET_ANEXT", "GET_AWAITABLE", "GET_ITER",
+        "GET_LEN", "GET_YIELD_FROM_ITER", "IMPORT_FROM", "LOAD_SPECIAL", "MATCH_KEYS", "MATCH_MAPPING", "MATCH_SEQUENCE",
+        "SEND", "SET_FUNCTION_ATTRIBUTE", "WITH_EXCEPT_START",
+    }
+)  # fmt: skip
+"""What these took from the stack may be there still, or again, when they are done: the value itself, not a new reference."""
+
+HANDS_ON_METHOD = frozenset({"LOAD_ATTR", "LOAD_SUPER_ATTR"})
+"""So do these if they load a method: they put the value back as its self."""
+
 CONST = frozenset({"LOAD_CONST", "RETURN_CONST", "KW_NAMES"})
 """The operand is an index in co_consts."""
 
@@ -98,6 +110,8 @@ PROLOGUE = ("COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "POP_TOP", "RESUM
 ADJACENT: dict[str, frozenset[str]] = {
     "YIELD_VALUE": frozenset({"RESUME"}),
     "RETURN_GENERATOR": frozenset({"POP_TOP"}),
+    # the end of an exception that was raised while another one was handled: nothing would end the first if this raised
+    "COPY": frozenset({"POP_EXCEPT"}),
 }
 """An instruction of the key's kind, and one of these right behind it, must stay together."""
 

@@ -111,6 +111,9 @@ class Opcodes:
         self.runs_python = bytes(op in runs_python for op in range(256))
         #: loads that borrow -> the same loads with a reference of their own
         self.borrows = {self.number[a]: self.number[b] for a, b in shared.BORROWS.items() if a in self.number}
+        hands_on, method = self._by_number(shared.HANDS_ON), self._by_number(shared.HANDS_ON_METHOD)
+        #: 1 where a value taken may be on the stack still when the instruction is done; 2 where it is if a method is loaded
+        self.hands_on = bytes(1 if op in hands_on else 2 if op in method else 0 for op in range(256))
         self.prologue = tuple(self.number[name] for name in shared.PROLOGUE)
         there = [(a, b) for a, b in shared.DIRECTIONS.items() if b in self.number]
         #: the opcode that makes the same jump forward (backward), for those that have one
