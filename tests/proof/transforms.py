@@ -44,10 +44,8 @@ def guarded(body):
 
 def called(body):
     """A call before every line."""
-    lines = [None if each.location is None else each.location.line for each in body.instructions]
     free = set(body.insertion_points())
-    starts = [each for each, before, line in zip(body.instructions, [None, *lines], lines) if before != line and line]
-    body.insert_before_each({each: a_call() for each in starts if each in free})
+    body.insert_copies_before([each for each, line in body.line_starts() if line and each in free], a_call())
 
 
 def finally_everywhere(body):

@@ -112,9 +112,18 @@ def code_bytes(laid_out: LaidOut, source: Source) -> bytes:
     (opcodes, args, _, _, _), _, parts, starts, _, prefixes, loose, _ = laid_out
     code, old_starts = source.code.co_code, source.starts
     pieces = []
+    runs: dict[Any, bytes] = {}  # by stencil, whose copies have the same operands everywhere
     for place, old, length in parts:
         if old >= 0:
             pieces.append(code[2 * old_starts[old] : 2 * old_starts[old + length]])
+        elif length > 1:
+            fields: Any = laid_out.instructions[place]._at
+            run = runs.get(fields.location)
+            if run is None:
+                each = range(place, place + length)
+                run = b"".join([_unit_bytes(opcodes[at], args[at], prefixes.get(at, 0)) for at in each])
+                runs[fields.location] = run
+            pieces.append(run)
         else:
             pieces.append(_unit_bytes(opcodes[place], args[place], prefixes.get(place, 0)))
     if not loose:

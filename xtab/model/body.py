@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from xtab.format.opcodes import CURRENT, Kind
-from xtab.model import editing
+from xtab.model import copies, editing
 from xtab.model.instruction import NOT_GIVEN, Instruction
 from xtab.model.offsets import Layout
 from xtab.model.protect import protect_run, unprotect
@@ -159,6 +159,26 @@ class Body:
         """
         editing.insert(self, new, behind=False, protect=protect, jumps=jumps)
 
+    def insert_copies_before(
+        self,
+        anchors: Iterable[Instruction],
+        instructions: Iterable[Instruction],
+        *,
+        protect: Protect = "anchor",
+        jumps: Jumps = "new",
+    ) -> None:
+        """Put new copies of the same instructions before each of many others: several times as fast as one by one.
+
+        Arguments and errors are those of :meth:`insert_before`; the instructions given are not put in themselves.
+
+        >>> import xtab
+        >>> body = xtab.decode(lambda x: x + 1)
+        >>> body.insert_copies_before(body.insertion_points(), [xtab.Instruction("NOP")])
+        >>> [each.opname for each in body.instructions].count("NOP") == len(body.instructions) // 2
+        True
+        """
+        copies.insert_copies(self, anchors, instructions, protect=protect, jumps=jumps)
+
     def insert_after(
         self, anchor: Instruction, instructions: Iterable[Instruction], *, protect: Protect = "anchor"
     ) -> None:
@@ -184,6 +204,18 @@ class Body:
         True
         """
         return editing.insertion_points(self, jumps=jumps)
+
+    def line_starts(self) -> list[tuple[Instruction, int]]:
+        """The instructions with which another line begins, in order, and the number of that line.
+
+        These are the ones whose line is not that of the instruction before; those without a line are left out.
+
+        >>> import xtab
+        >>> body = xtab.decode(compile("x = 1" + chr(10) + "y = 2", "example", "exec"))
+        >>> [line for _, line in body.line_starts()][-2:]
+        [1, 2]
+        """
+        return editing.line_starts(self)
 
     def why_not_before(self, anchor: Instruction, *, jumps: Jumps = "new") -> str | None:
         """Why nothing may be put before an instruction, in words, or None.

@@ -21,7 +21,8 @@ from xtab.format.opcodes import CURRENT
 from xtab.model.instruction import Fields
 
 if TYPE_CHECKING:
-    from xtab.model.shape import BodyShape, Part
+    from xtab.model.parts import Part
+    from xtab.model.shape import BodyShape
     from xtab.model.source import Source
 
 __all__ = ["unborrow"]
@@ -63,7 +64,7 @@ def _stretches(found: BodyShape, source: Source) -> list[Part]:
             if isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source:
                 same = opcodes[place] == source.opcodes[at.place] and args[place] == source.args[at.place]
                 old = at.place if same else -1  # a jump that was given a target has lost its distance
-            elif opcodes[place] == CURRENT.nop:
+            elif length == 1 and opcodes[place] == CURRENT.nop:
                 continue
         stretches.append((place, old, length))
     return stretches

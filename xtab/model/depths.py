@@ -1,7 +1,7 @@
 """Depth of the value stack before each instruction, and the size that the stack must have.
 
-1. Effects are added up along the code as if it ran straight on (`_heights`). The code is cut into segments at the
-   instructions that never fall through (returns, raises, unconditional jumps). From the place where a segment is
+1. Effects are added up along the code as if it ran straight on (`straight_heights`). The code is cut into segments at
+   the instructions that never fall through (returns, raises, unconditional jumps). From the place where a segment is
    entered to its end, the depth differs from the height by a constant, the segment's *base*: so a segment costs a
    look-up, whatever its length.
 2. `_walk` enters segments: the first at depth 0; others through jumps, with the jump's own effect, and as handlers:
@@ -96,7 +96,7 @@ def _effects(shape: Shape) -> list[int]:
     return effects
 
 
-def _heights(shape: Shape) -> list[int]:
+def straight_heights(shape: Shape) -> list[int]:
     """Depth before each instruction, and behind the last, if the code ran straight on from depth 0."""
     return list(accumulate(_effects(shape), initial=0))
 
@@ -107,7 +107,7 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
     Then all is reached: by induction, whatever leads to a segment's start was reached when the pass comes to it.
     """
     opcodes, _, _, targets, regions = shape
-    heights = _heights(shape)
+    heights = straight_heights(shape)
     size = len(opcodes)
     stops = opcodes.translate(CURRENT.stops)
     entries: dict[int, int] = {}  # where segments are entered -> depth there, less the height
@@ -154,7 +154,7 @@ def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walk
     """Enter whatever can be reached. One loop: calls for its parts would double the time."""
     opcodes, _, _, targets, regions = shape
     size = len(opcodes)
-    heights = _heights(shape)
+    heights = straight_heights(shape)
     ends = list(compress(range(1, size + 1), opcodes.translate(CURRENT.stops)))
     if not ends or ends[-1] != size:
         ends.append(size)

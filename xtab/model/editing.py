@@ -3,18 +3,20 @@
 1. Anchors are looked up, and seams that must stay closed refused (`seams`).
 2. What is new gets the span that the policy names, as the outermost of its own, and the anchor's location.
 3. The list is put together: one slice for a single place, one pass for many.
-4. Whatever led to an anchor, jumps and handlers, is led to the new instructions if asked (`_lead`).
+4. Whatever led to an anchor, jumps and handlers, is led to the new instructions if asked (`lead`).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from copy import copy as copy_of
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xtab.errors import EditError, XtabError
 from xtab.format.opcodes import CURRENT
 from xtab.model.instruction import Fields, Instruction, Span
-from xtab.model.seams import Seams, refuse_half_pairs
+from xtab.model.seams import Seams, open_seams, refuse_half_pairs
 from xtab.model.spans import chain_of, spans_of
 
 if TYPE_CHECKING:
@@ -22,7 +24,17 @@ if TYPE_CHECKING:
 
     from xtab.model.body import Body
 
-__all__ = ["Jumps", "Protect", "copy_run", "insert", "insertion_points", "move_run", "replace_run", "run_of"]
+__all__ = [
+    "Jumps",
+    "Protect",
+    "copy_run",
+    "insert",
+    "insertion_points",
+    "line_starts",
+    "move_run",
+    "replace_run",
+    "run_of",
+]
 
 Protect: TypeAlias = Literal["anchor", "before", "after"] | Span | None
 """Who protects new instructions: the span of the anchor, of the instruction before them, of the one after them, the
@@ -65,10 +77,39 @@ def run_of(body: Body, first: Instruction, last: Instruction | None) -> tuple[in
 
 def insertion_points(body: Body, *, jumps: Jumps) -> list[Instruction]:
     """The instructions before which something may be put."""
-    led_to = _leads_to_new(jumps)
-    instructions = body.instructions
-    seams = Seams(instructions)
-    return [each for seam, each in enumerate(instructions) if seams.why_not(seam, led_to=led_to) is None]
+    led_to = leads_to_new(jumps)
+    return list(compress(body.instructions, open_seams(opcodes_of(body), led_to=led_to)))
+
+
+def as_decoded(body: Body) -> bool:
+    """Whether the body has the instructions that it was decoded with, all untouched but for their spans."""
+    return not body._source.touched and body.instructions == body._original
+
+
+def opcodes_of(body: Body) -> bytes:
+    """The opcodes of the instructions."""
+    return body._source.opcodes if as_decoded(body) else bytes([each.opcode for each in body.instructions])
+
+
+def line_starts(body: Body) -> list[tuple[Instruction, int]]:
+    """The instructions with which another line begins, and the line."""
+    source, instructions = body._source, body.instructions
+    found: list[tuple[Instruction, int]] = []
+    before: int | None = None
+    if as_decoded(body):
+        starts = source.starts
+        lines: dict[int, int | None] = {}  # what comes later at the same place holds
+        for unit, line in source.locations.line_changes():
+            lines[bisect_left(starts, unit)] = line
+        pairs: Iterable[tuple[int, int | None]] = lines.items()
+    else:
+        locations = [each.location for each in instructions]
+        pairs = enumerate([None if location is None else location.line for location in locations])
+    for place, line in pairs:
+        if line != before and line is not None and place < len(instructions):
+            found.append((instructions[place], line))
+        before = line
+    return found
 
 
 def insert(
@@ -79,7 +120,7 @@ def insert(
     new = {anchor: instructions for anchor, instructions in new.items() if instructions}
     if not new:
         return
-    led_to = _leads_to_new(jumps) and not behind
+    led_to = leads_to_new(jumps) and not behind
     instructions = body.instructions
     seams = Seams(instructions)
     places = {each: place for place, each in enumerate(instructions)} if len(new) > 1 else {}
@@ -92,7 +133,7 @@ def insert(
         like = anchor
         if behind and anchor.opcode == _RESUME and seam < len(instructions):
             like = instructions[seam]  # no line event comes from RESUME, and none for its line shall
-        _settle(added, like, _span_for(protect, anchor, instructions, seam), known)
+        _settle(added, like, span_for(protect, anchor, instructions, seam), known)
         at[seam] = added
     old = instructions.copy() if led_to else []
     if len(at) == 1:
@@ -101,7 +142,7 @@ def insert(
     else:
         instructions[:] = _woven(instructions, at)
     if led_to:
-        _lead(body, old, {anchor: added[0] for anchor, added in new.items()})
+        lead(body, old, {anchor: added[0] for anchor, added in new.items()})
 
 
 def _checked(instructions: Iterable[Any], anchor: Instruction) -> list[Instruction]:
@@ -123,13 +164,13 @@ def _woven(instructions: Sequence[Instruction], at: Mapping[int, Sequence[Instru
     return woven
 
 
-def _leads_to_new(jumps: Jumps) -> bool:
+def leads_to_new(jumps: Jumps) -> bool:
     if jumps not in ("new", "stay"):
         raise XtabError(f"expected jumps to be 'new' or 'stay', but found {jumps!r}")
     return jumps == "new"
 
 
-def _span_for(protect: Protect, anchor: Instruction, instructions: Sequence[Instruction], seam: int) -> Span | None:
+def span_for(protect: Protect, anchor: Instruction, instructions: Sequence[Instruction], seam: int) -> Span | None:
     """The span that the policy names."""
     if protect is None or isinstance(protect, Span):
         return protect
@@ -181,7 +222,7 @@ def _settle(added: list[Instruction], like: Instruction, span: Span | None, know
             each.location = location
 
 
-def _lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instruction, Instruction]) -> None:
+def lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instruction, Instruction]) -> None:
     """Lead the jumps among `instructions`, and the spans that protect them, to what stands instead."""
     source = body._source
     wanted = {anchor._at for anchor in instead if anchor._source is source and isinstance(anchor._at, int)}
@@ -190,7 +231,8 @@ def _lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Inst
     jumps += [each for each in instructions if not isinstance(each._at, int) or each._source is not source]
     for jump in jumps:
         if jump.is_jump and jump.operand in instead:
-            jump.operand = instead[jump.operand]
+            fields = jump._touch()  # what setting the operand of a jump does, with no need to look at it again
+            fields.operand, fields.arg = instead[fields.operand], 0
     for span in spans_of(instructions):
         span.target = instead.get(span.target, span.target)
 
@@ -205,7 +247,7 @@ def replace_run(
     refuse_half_pairs(now, begin, end, added)
     known = spans_of(now) if any(each.exn_tab_entry for each in added) else set()
     run = now[begin:end]
-    span = _span_for(protect, first, now, end if protect == "after" else begin)
+    span = span_for(protect, first, now, end if protect == "after" else begin)
     _settle(added, first, span, known)
     rest = now[:begin] + now[end:]
     heir = added[0] if added else now[end] if end < len(now) else None
@@ -213,7 +255,7 @@ def replace_run(
         _refuse_orphans(rest, set(run))
     else:
         leading = rest + [each for each in added if each in run]  # new jumps lead where they were made to
-        _lead(body, leading, {each: heir for each in run if each is not heir})
+        lead(body, leading, {each: heir for each in run if each is not heir})
     now[begin:end] = added
 
 

@@ -14,6 +14,8 @@ from xtab.format.locations import Location
 from xtab.format.opcodes import CURRENT, Kind
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from xtab.model.source import Source
 
 __all__ = ["Instruction", "Span"]
@@ -47,6 +49,34 @@ class Fields:
         self.operand = operand  #: RAW, or what was given; for jumps, the target; RAW where there is no operand
         self.location = location  #: AS_DECODED, a Location or None
         self.place = place  #: in the source, or -1
+
+
+class Stencil:
+    """What all copies of some instructions say, once: see `copies`. Copies know by themselves beside what they stand.
+
+    As the `location` of fields it says that an instruction stands where its `_where` does: in the source `source`
+    when that is a place, so that nobody has to read a location before somebody asks for it.
+    """
+
+    __slots__ = ("fields", "opcodes", "source")
+
+    def __init__(self, source: Source, instructions: Sequence[Instruction]) -> None:
+        self.source = source
+        self.opcodes = bytes([each.opcode for each in instructions])
+        self.fields: list[Fields] = []  #: shared by all copies; one that is touched gets its own
+        for each in instructions:
+            operand = RAW if CURRENT.kind[each.opcode] == Kind.NONE else each.operand
+            self.fields.append(Fields(each.opcode, each.flags, operand, self, -1))
+
+    def run_at(self, instructions: Sequence[Instruction], place: int) -> Sequence[Instruction] | None:
+        """The copies from a place on, if they stand there, all of them and beside the same instruction."""
+        run = instructions[place : place + len(self.fields)]
+        try:
+            if [each._at for each in run] == self.fields and len({each._where for each in run}) == 1:
+                return run
+        except AttributeError:  # no Instruction
+            pass
+        return None
 
 
 class Span:
@@ -108,12 +138,14 @@ class Instruction:
     # _at: its place there, as long as nobody touched it; then, and in made ones, Fields
     # _span: the innermost span that protects it
     # _target: what it jumps to; only set for jumps that nobody touched
-    __slots__ = ("_at", "_source", "_span", "_target")
+    # _where: only set in copies with a Stencil: a place in the stencil's source, a Location or None
+    __slots__ = ("_at", "_source", "_span", "_target", "_where")
 
     _source: Source | None
     _at: int | Fields
     _target: Instruction
     _span: Span | None
+    _where: int | Location | None
 
     def __init__(
         self,
@@ -149,6 +181,8 @@ class Instruction:
         """The fields of its own, made from the source when it had none."""
         at = self._at
         if isinstance(at, Fields):
+            if isinstance(at.location, Stencil):  # these are for all copies
+                self._at = at = Fields(at.opcode, at.arg, at.operand, self.location, -1)
             return at
         source = self._source
         assert source is not None
@@ -254,6 +288,9 @@ class Instruction:
         """Where in the source it stands, a `Location`, or None: nowhere."""
         at, source = self._at, self._source
         if isinstance(at, Fields):
+            if isinstance(at.location, Stencil):
+                where = self._where
+                return at.location.source.location(where) if isinstance(where, int) else where
             if at.location is not AS_DECODED:
                 return at.location  # type: ignore[no-any-return]
             at = at.place

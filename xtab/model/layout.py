@@ -24,7 +24,7 @@ from xtab.model.instruction import Instruction
 from xtab.model.shape import BodyShape
 
 if TYPE_CHECKING:
-    from xtab.model.shape import Part
+    from xtab.model.parts import Part
 
 __all__ = ["LaidOut", "lay_out"]
 

@@ -1,7 +1,7 @@
 """`location_table`: co_linetable for a body that was laid out.
 
-1. Where instructions without a location were put between others and nothing else was done, the table is cut there, and
-   entries that say "no location" come in between (`_spliced`).
+1. Where instructions without a location, or copies, were put between others and nothing else was done, the table is
+   cut there. Entries that say "no location" come in between, and the entry behind copies covers them too (`_spliced`).
 2. Otherwise `_Writer` writes it: stretches of instructions that are as they were take over the entries of the table
    that they were decoded from, as bytes; what is new, resized or cut in the middle is encoded.
 
@@ -11,27 +11,32 @@ From 3.12 on neighbours with the same location share an entry; 3.11 writes one f
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from xtab.format.locations import encode_location
+from xtab.format.locations import decode_entry, encode_location, entry_units, line_delta
 from xtab.format.opcodes import CURRENT
-from xtab.model.instruction import Fields
+from xtab.model.instruction import AS_DECODED, Fields, Stencil
 
 if TYPE_CHECKING:
     from xtab.format.locations import Location
+    from xtab.model.instruction import Instruction
     from xtab.model.layout import LaidOut
+    from xtab.model.parts import Part
     from xtab.model.slices import LocationSlices
     from xtab.model.source import Source
 
 __all__ = ["location_table"]
 
 _NO_LOCATION = 31  # the first byte of such an entry, without its units
+_FULL = 7  # the low bits of an entry that covers as many units as it can
+_BASE = 1 << 20  # any line to count from will do
 _FEW_NOWHERE = [b"", *(encode_location(units, None, 0) for units in range(1, 9))]
 
 
 def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
     """The bytes of the table for `laid_out`, whose untouched instructions were decoded into `source`."""
-    if laid_out.plain and first_line == source.code.co_firstlineno:
+    if first_line == source.code.co_firstlineno:
         spliced = _spliced(laid_out, source)
         if spliced is not None:
             return spliced
@@ -39,7 +44,9 @@ def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
     writer = _Writer(source.locations, first_line)
     for place, old, length in laid_out.parts:
         if old < 0:
-            writer.single(laid_out.instructions[place].location, sizes[place])
+            location = laid_out.instructions[place].location
+            for size in sizes[place : place + length]:
+                writer.single(location, size)
             continue
         begin = 0
         new_sizes, old_sizes = sizes[place : place + length], source.sizes[old : old + length]
@@ -53,35 +60,130 @@ def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
 
 
 def _spliced(laid_out: LaidOut, source: Source) -> bytes | None:
-    """The table, if no more was done than to put instructions without a location between others; else None."""
-    sizes, starts, slices = laid_out.sizes, source.starts, source.locations
-    table, merges = slices.table, CURRENT.merges_locations
+    """The table, if only instructions without a location, and copies, were put between others; else None."""
+    found = _changes(laid_out, source)
+    if found is None:
+        return None
+    added, grown = found
+    table = source.locations.table
     out: list[bytes] = []
-    cut = behind = waiting = 0  # the byte and the instruction of the source that come next; units without a location
-    for place, old, length in laid_out.parts:
-        if old < 0:
-            at = laid_out.instructions[place]._at
-            if not isinstance(at, Fields) or at.location is not None:
+    done = 0
+    for cut in sorted({**added, **grown}):
+        if cut < done:
+            if cut in added:
                 return None
-            if not merges:
-                out.append(_nowhere(sizes[place]))
-            waiting += sizes[place]
+            continue  # seen with the entry that it goes on with
+        out.append(table[done:cut])
+        old, parts = added.get(cut, (-1, []))
+        front = _nowhere_before(laid_out, parts, table[cut : cut + 1]) if parts else b""
+        if front is not None and cut not in grown:
+            out.append(front)
+            done = cut
             continue
+        if cut == len(table):
+            return None
+        done = _end_of_entry(table, cut)
+        entry = table[cut:done]
+        more = grown.get(cut, 0)
+        while table[cut] & 7 == _FULL and CURRENT.merges_locations and (end := _end_of_entry(table, done)) > done:
+            if decode_entry(table[done:end], _BASE) != decode_entry(entry, _BASE - line_delta(entry)):
+                break
+            more += (table[done] & 7) + 1 + grown.get(done, 0)  # it goes on with the same location
+            done = end
+        before = b"" if front is not None else _beside(laid_out, parts, entry, old, source)
+        if before is None or abs(line_delta(entry)) >= _BASE or entry_units(entry) + more < 1:
+            return None
+        out += front or b"", _extended(entry, before, more)
+    out.append(table[done:])
+    return b"".join(out)
+
+
+def _end_of_entry(table: bytes, cut: int) -> int:
+    """Where the bytes of the entry that begins at a byte end."""
+    end = min(cut + 1, len(table))
+    while end < len(table) and table[end] < 128:
+        end += 1
+    return end
+
+
+def _changes(laid_out: LaidOut, source: Source) -> tuple[dict[int, tuple[int, list[Part]]], dict[int, int]] | None:
+    """What stands before entries, and by how many units entries have grown; None if that is not all.
+
+    By the byte where the entry begins. What stands there comes with the place in the source of the instruction behind.
+    """
+    sizes, old_sizes, starts, slices = laid_out.sizes, source.sizes, source.starts, source.locations
+    added: dict[int, tuple[int, list[Part]]] = {}
+    grown: dict[int, int] = {}
+    behind = 0  # the instruction of the source that comes next
+    for part in laid_out.parts:
+        place, old, length = part
+        if old < 0:
+            if not _stands_at(behind, laid_out.instructions[place], source):
+                cut = slices.cut_at(starts[behind])
+                if cut < 0:
+                    return None
+                added.setdefault(cut, (behind, []))[1].append(part)
+                continue
+            old = behind
         if old != behind:
             return None
         behind = old + length
-        begin, cut = cut, slices.cut_at(starts[behind])
-        if cut < 0:
+        if sizes[place : place + length] != old_sizes[old:behind]:
+            for at, new in enumerate(sizes[place : place + length], old):
+                if new != old_sizes[at]:
+                    cut = slices.cut_of(starts[at])
+                    grown[cut] = grown.get(cut, 0) + new - old_sizes[at]
+    complete = behind == len(old_sizes) and slices.cut_at(starts[behind]) >= 0
+    return (added, grown) if complete else None
+
+
+def _stands_at(old: int, instruction: Instruction, source: Source) -> bool:
+    """Whether a single instruction is the one decoded at `old`, and has its location still."""
+    at = instruction._at
+    return isinstance(at, Fields) and at.location is AS_DECODED and at.place == old and instruction._source is source
+
+
+def _nowhere_before(laid_out: LaidOut, added: list[Part], entry: bytes) -> bytes | None:
+    """The entries of instructions without a location that come before an entry; None if they are to share that one."""
+    sizes, instructions = laid_out.sizes, laid_out.instructions
+    for place, _, length in added:
+        at = instructions[place]._at
+        if length > 1 or not isinstance(at, Fields) or at.location is not None:
             return None
-        if waiting and merges:
-            if table[begin] >> 3 == _NO_LOCATION:
-                return None  # the two are to share an entry
-            out.append(_nowhere(waiting))
-        waiting = 0
-        out.append(table[begin:cut])
-    if waiting and merges:
-        out.append(_nowhere(waiting))
-    return b"".join(out) if behind == len(source.sizes) else None
+    units = [sizes[place] for place, _, _ in added]
+    if not CURRENT.merges_locations:
+        return b"".join([_nowhere(each) for each in units])
+    return None if entry and entry[0] >> 3 == _NO_LOCATION else _nowhere(sum(units))
+
+
+def _beside(laid_out: LaidOut, added: list[Part], entry: bytes, old: int, source: Source) -> bytes | None:
+    """The sizes of copies that have the location of the entry behind them; None if it isn't so simple."""
+    first, _, length = added[0]
+    instruction = laid_out.instructions[first]
+    at = instruction._at
+    if (
+        len(added) > 1
+        or not entry
+        or not (isinstance(at, Fields) and isinstance(at.location, Stencil) and at.location.source is source)
+        or instruction._where != old
+        or (CURRENT.merges_locations and not line_delta(entry))  # the entry before may be the same, and share it
+    ):
+        return None
+    return bytes(laid_out.sizes[first : first + length])
+
+
+@lru_cache(maxsize=1024)
+def _extended(entry: bytes, before: bytes, grown: int) -> bytes:
+    """An entry that covers `grown` units more, and its location for instructions before it, whose sizes are given."""
+    location = decode_entry(entry, _BASE)
+    units = entry_units(entry) + grown
+    if CURRENT.merges_locations:
+        return encode_location(sum(before) + units, location, _BASE)
+    line = _BASE if location is None else location.line
+    first, *rest = *before, units
+    return b"".join(
+        [encode_location(first, location, _BASE), *[encode_location(size, location, line or _BASE) for size in rest]]
+    )
 
 
 def _nowhere(units: int) -> bytes:

@@ -7,6 +7,7 @@ is the end of the body.
 
 from __future__ import annotations
 
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from xtab.errors import EditError
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
 
     from xtab.model.instruction import Instruction
 
-__all__ = ["Seams", "refuse_half_pairs"]
+__all__ = ["Seams", "open_seams", "refuse_half_pairs"]
 
 _COPY, _POP_EXCEPT = CURRENT.number["COPY"], CURRENT.number["POP_EXCEPT"]
+_END_OF_HANDLING = bytes((_COPY, _POP_EXCEPT))
 _RESUME = CURRENT.number["RESUME"]
 _NOT_TAKEN = CURRENT.number.get("NOT_TAKEN")
+_OPEN = bytes(op not in CURRENT.keep_before for op in range(256))
+_OPEN_FOR_JUMPS = bytes(op not in CURRENT.keep_before and op not in CURRENT.keep_as_target for op in range(256))
+_FIRST_OF_PAIR = bytes(op in CURRENT.adjacent for op in range(256))
 
 
 class Seams:
@@ -63,6 +68,21 @@ class Seams:
             f"the next good place is {where}"
         )
         raise EditError(message, instruction=behind, next_place=None if good is None else self._instructions[good])
+
+
+def open_seams(opcodes: bytes, *, led_to: bool) -> bytearray:
+    """For each instruction, 1 where something may be put before it: `Seams.why_not` of all seams at once."""
+    seams = bytearray(opcodes.translate(_OPEN_FOR_JUMPS if led_to else _OPEN))
+    first = opcodes.find(_RESUME) + 1
+    seams[:first] = bytes(first)
+    for place in compress(range(1, len(opcodes)), opcodes.translate(_FIRST_OF_PAIR)):
+        if opcodes[place] in CURRENT.adjacent[opcodes[place - 1]]:
+            seams[place] = 0
+    place = opcodes.find(_END_OF_HANDLING)
+    while place >= 0:
+        seams[place] = 0
+        place = opcodes.find(_END_OF_HANDLING, place + 1)
+    return seams
 
 
 def _why_not_before(behind: Instruction, *, led_to: bool) -> str | None:

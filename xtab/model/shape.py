@@ -1,16 +1,15 @@
 """`read_body`: the instructions of a body as numbers, with all that can be wrong with them refused by name.
 
-1. `_parts` cuts the instructions into stretches that stand as they were decoded, untouched, and single ones that don't.
+1. `parts.places_of` cuts the instructions into stretches that stand as they were decoded, untouched, and others.
 2. Columns are put together: slices of the source's for stretches, field by field for single ones.
 3. Targets and handlers that stand in one stretch with what leads to them are moved with it; others are looked up by
-   `_Places`. Operands that are no numbers yet become such (`_number_operands`).
+   `Places`. Operands that are no numbers yet become such (`_number_operands`).
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from itertools import compress, groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import AssembleError, XtabError
@@ -18,25 +17,21 @@ from xtab.format.opcodes import CURRENT, Kind
 from xtab.model.depths import measure
 from xtab.model.flow import Region, Shape
 from xtab.model.instruction import RAW, Fields, Instruction, Span
+from xtab.model.parts import places_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from xtab.model.body import Body
+    from xtab.model.instruction import Stencil
+    from xtab.model.parts import Part, Places
     from xtab.model.source import Source
 
-__all__ = ["BodyShape", "Part", "read_body"]
+__all__ = ["BodyShape", "read_body"]
 
 _NAMES_VARIABLES = bytes(kind in (Kind.LOCAL, Kind.LOCAL_PAIR, Kind.CELL) for kind in CURRENT.kind)
 _NO_NUMBER = (Kind.NONE, Kind.TARGET)
 _BYTES = [bytes((value,)) for value in range(256)]
-_FIRST_STEP = 8
-_SHORT = 100
-
-
-Part = tuple[int, int, int]
-"""(place, old, length): `length` instructions from `place` on that stood from `old` on, untouched since; or, with
-`old` -1, a single one that has another story."""
 
 
 class BodyShape(NamedTuple):
@@ -66,17 +61,19 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         for at in sorted(owed, reverse=True):
             instructions.insert(at, owed[at])
     source = body._source
-    places = _parts(instructions, body)
+    places = places_of(instructions, body)
     parts, plain = places.parts, places.in_order
-    opcodes, args, given = _columns(instructions, parts, source)
+    opcodes, args, given, runs = _columns(instructions, parts, source)
     targets, loose = _targets(instructions, opcodes, places, source)
     wide = source.shape.wide
     if given:
         _number_operands(instructions, given, opcodes, args, source)
         wide = wide or any(args[place] > 0xFF for place in given)
+        _hand_on(runs, args)
     tables = source.changed_tables()
     if tables is not None and tables.grown():
-        _renumber(instructions, given, opcodes, args, source)
+        settled = {*given, *_copied(runs)}
+        _renumber(instructions, settled, opcodes, args, source)
         wide = wide or max(args) > 0xFF
         plain = False
     regions = _kept_regions(places, body)
@@ -93,135 +90,17 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
     return BodyShape(shape, instructions, parts, prefixes, loose, plain)
 
 
-def _parts(instructions: list[Instruction], body: Body) -> _Places:
-    """Stretches that stand as they did, each as long as can be, and single instructions."""
-    original, source = body._original, body._source
-    parts: list[Part] = []
-    stretches: list[Part] = []
-    single: dict[Instruction, int] = {}
-    touched = sorted(source.touched)
-    place, size, count = 0, len(instructions), len(original)
-    behind, in_order = 0, True
-    while place < size:
-        instruction = instructions[place]
-        try:
-            old, own = instruction._at, instruction._source is source
-        except AttributeError:
-            raise _no_instruction(instruction, place) from None
-        if own and isinstance(old, int):
-            stop = count
-            if touched and (after := bisect_left(touched, old)) < len(touched):
-                stop = touched[after]
-            limit = min(size - place, stop - old)
-            if limit == 1 or instructions[place + 1] is not original[old + 1]:
-                length = 1
-            elif limit == size - place < _SHORT and instructions[place:] == original[old : old + limit]:
-                length = limit  # the rest, as is mostly so
-            else:
-                length = _same(instructions, place, original, old, limit)
-            part = (place, old, length)
-            parts.append(part)
-            stretches.append(part)
-            in_order = in_order and old >= behind
-            behind = old + length
-            place += length
-        else:
-            if not isinstance(instruction, Instruction):  # the class itself has these attributes too
-                raise _no_instruction(instruction, place)
-            if instruction in single:
-                raise _twice(instructions, place)
-            parts.append((place, -1, 1))
-            single[instruction] = place
-            place += 1
-    if not in_order:
-        stretches.sort(key=itemgetter(1))
-        _check_apart(instructions, stretches)
-    return _Places(body, parts, stretches, single, in_order)
+def _columns(
+    instructions: list[Instruction], parts: list[Part], source: Source
+) -> tuple[bytes, list[int], list[int], dict[Stencil, list[int]]]:
+    """Opcodes, and operands as far as they are numbers; the places where they aren't; and the runs of copies.
 
-
-def _check_apart(instructions: list[Instruction], stretches: list[Part]) -> None:
-    """No stretch may begin where another, decoded before it, has not ended."""
-    behind = 0
-    for place, old, length in stretches:
-        if old < behind:
-            raise _twice(instructions, place)
-        behind = old + length
-
-
-def _twice(instructions: list[Instruction], place: int) -> AssembleError:
-    """The error for the instruction at `place`, which stands elsewhere too."""
-    instruction = instructions[place]
-    first, second, *_ = [at for at, other in enumerate(instructions) if other is instruction]
-    message = f"expected each instruction once, but found {instruction!r} again, first at {first}; make a new one"
-    return AssembleError(message, instruction=instruction, index=second)
-
-
-def _no_instruction(found: Any, place: int) -> AssembleError:
-    return AssembleError(f"expected an Instruction, but found {found!r}", instruction=found, index=place)
-
-
-def _same(now: list[Instruction], place: int, before: list[Instruction], old: int, limit: int) -> int:
-    """How many instructions from `place` on are those from `old` on: two at least, `limit` at most.
-
-    Ever larger steps, then ever smaller ones: the time is that of what is found.
+    Of runs with the same stencil, only the first is among those places.
     """
-    length, step = 2, _FIRST_STEP
-    while step and length < limit:
-        end = min(length + step, limit)
-        if now[place + length : place + end] == before[old + length : old + end]:
-            length = end
-            step *= 8
-        else:
-            limit = end - 1
-            step = min(step, limit - length + 1) // 2
-    return length
-
-
-class _Places:
-    """Where each instruction stands."""
-
-    __slots__ = ("_olds", "_original", "_source", "_stretches", "in_order", "parts", "single")
-
-    def __init__(
-        self, body: Body, parts: list[Part], stretches: list[Part], single: dict[Instruction, int], in_order: bool
-    ) -> None:
-        self._source = body._source
-        self._original = body._original
-        self.parts = parts  #: in the order in which they stand
-        self._stretches = stretches  # in the order in which they were decoded
-        self._olds = [stretch[1] for stretch in stretches]
-        self.single = single  #: instructions that belong to no stretch -> place
-        self.in_order = in_order  #: whether the stretches stand in the order in which they were decoded
-
-    def of_old(self, old: int) -> int | None:
-        """The place of the instruction decoded at `old`, as long as it is untouched; None if it isn't there."""
-        number = bisect_right(self._olds, old) - 1
-        if number >= 0:
-            place, first, length = self._stretches[number]
-            if old < first + length:
-                return place + old - first
-        return None
-
-    def of_decoded(self, old: int) -> int | None:
-        """The place of the instruction that was decoded at `old`, touched or not."""
-        place = self.of_old(old)
-        return self.single.get(self._original[old]) if place is None else place
-
-    def find(self, instruction: Any) -> int | None:
-        """The place of an instruction, or None if it isn't there."""
-        if not isinstance(instruction, Instruction):
-            return None
-        at = instruction._at
-        if isinstance(at, Fields) or instruction._source is not self._source:
-            return self.single.get(instruction)
-        return self.of_old(at)
-
-
-def _columns(instructions: list[Instruction], parts: list[Part], source: Source) -> tuple[bytes, list[int], list[int]]:
-    """Opcodes, and operands as far as they are numbers; and the places where they aren't."""
     opcodes: list[bytes] = []
     args: list[int] = []
     given: list[int] = []
+    runs: dict[Stencil, list[int]] = {}
     old_opcodes, old_args, kinds = source.opcodes, source.args, CURRENT.kind
     for place, old, length in parts:
         if old >= 0:
@@ -230,6 +109,17 @@ def _columns(instructions: list[Instruction], parts: list[Part], source: Source)
             continue
         instruction = instructions[place]
         at = instruction._at
+        if length > 1:
+            stencil = at.location  # type: ignore[union-attr]
+            opcodes.append(stencil.opcodes)
+            args += [fields.arg for fields in stencil.fields]
+            if stencil not in runs:
+                runs[stencil] = []
+                given += [
+                    place + index for index, opcode in enumerate(stencil.opcodes) if kinds[opcode] not in _NO_NUMBER
+                ]
+            runs[stencil].append(place)
+            continue
         if isinstance(at, Fields):
             opcode, arg, own = at.opcode, at.arg, at.operand is RAW and instruction._source is source
         else:  # of another body
@@ -238,11 +128,27 @@ def _columns(instructions: list[Instruction], parts: list[Part], source: Source)
         args.append(arg)
         if not own and kinds[opcode] not in _NO_NUMBER:
             given.append(place)
-    return b"".join(opcodes), args, given
+    return b"".join(opcodes), args, given, runs
+
+
+def _copied(runs: Mapping[Stencil, list[int]]) -> Iterable[int]:
+    """The places of all copies in runs."""
+    return (
+        place + index for stencil, places in runs.items() for place in places for index in range(len(stencil.fields))
+    )
+
+
+def _hand_on(runs: Mapping[Stencil, list[int]], args: list[int]) -> None:
+    """Give all runs of copies the operands of the first, once these are numbers."""
+    for stencil, (first, *others) in runs.items():
+        length = len(stencil.fields)
+        numbers = args[first : first + length]
+        for place in others:
+            args[place : place + length] = numbers
 
 
 def _targets(
-    instructions: list[Instruction], opcodes: bytes, places: _Places, source: Source
+    instructions: list[Instruction], opcodes: bytes, places: Places, source: Source
 ) -> tuple[dict[int, int], list[int]]:
     """Index of each jump -> index of its target, in order; and the jumps that are not in one stretch with theirs."""
     targets: dict[int, int] = {}
@@ -250,7 +156,7 @@ def _targets(
     jumps, old_targets = source.jumps, source.targets
     for place, old, length in places.parts:
         if old < 0:
-            if CURRENT.kind[opcodes[place]] == Kind.TARGET:
+            if length == 1 and CURRENT.kind[opcodes[place]] == Kind.TARGET:
                 target = places.find(instructions[place].operand)
                 if target is None:
                     raise _no_target(instructions[place], place)
@@ -296,10 +202,9 @@ def _number_operands(
 
 
 def _renumber(
-    instructions: list[Instruction], given: list[int], opcodes: bytes, args: list[int], source: Source
+    instructions: list[Instruction], settled: set[int], opcodes: bytes, args: list[int], source: Source
 ) -> None:
     """Variables were added, which moved others: give those that were numbers from the start their new ones."""
-    settled = set(given)
     for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
         if place not in settled:
             with _naming(place, instructions[place]):
@@ -321,7 +226,7 @@ class _naming:  # noqa: N801  # used like a function
             raise AssembleError(str(error), instruction=self._instruction, index=self._place) from error
 
 
-def _spans_kept(places: _Places, body: Body) -> bool:
+def _spans_kept(places: Places, body: Body) -> bool:
     """Whether the instructions decoded have the spans that they had, each as it was, and others have none."""
     if body._source.respanned:
         return False
@@ -335,7 +240,7 @@ def _spans_kept(places: _Places, body: Body) -> bool:
     return True
 
 
-def _kept_regions(places: _Places, body: Body) -> list[Region] | None:
+def _kept_regions(places: Places, body: Body) -> list[Region] | None:
     """The regions of the source where they stand now, in pieces if need be; None if spans or the order were changed."""
     if not places.in_order or not _spans_kept(places, body):
         return None
@@ -362,7 +267,7 @@ def _kept_regions(places: _Places, body: Body) -> list[Region] | None:
     return kept
 
 
-def _regions(instructions: list[Instruction], places: _Places) -> list[Region]:
+def _regions(instructions: list[Instruction], places: Places) -> list[Region]:
     """The runs of instructions with the same innermost span."""
     spans = [instruction._span for instruction in instructions]
     if spans.count(None) == len(spans):

@@ -5,6 +5,7 @@ What an entry says, and where its bytes lie, is worked out only when somebody as
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from itertools import accumulate, compress
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ __all__ = ["LocationSlices"]
 _INSIDE_ENTRY = bytes(range(128))
 _BEGINS_ENTRY = bytes(byte >> 7 for byte in range(256))
 _UNITS = bytes((byte & 7) + 1 for byte in range(256))
+_CHANGES_LINE = bytes(byte >= 0xD8 for byte in range(256))  # 128, and from form 11 on
+_NOWHERE = 0xF8
+_entries_that_change = re.compile(rb"[\xd8-\xff][\x00-\x7f]*").findall
 _FEW = 16
 _NEAR = 8
 
@@ -63,6 +67,10 @@ class LocationSlices:
         number = bisect_right(covers, unit) - 1
         return self._cut(number) if covers[number] == unit else -1
 
+    def cut_of(self, unit: int) -> int:
+        """Where the bytes of the entry that covers a unit begin; behind all if none does."""
+        return self._cut(bisect_right(self.covers, unit) - 1)
+
     def _units(self) -> int:
         """How many units the table covers."""
         if self._covers is None:
@@ -104,6 +112,24 @@ class LocationSlices:
         if self._entries is None:
             self._entries = split_entries(self.table)
         return decode_entry(self._entries[number], self.line_before(number))
+
+    def line_changes(self) -> list[tuple[int, int | None]]:
+        """Units from which on another line may hold, and that line; None where there is no location.
+
+        Only entries that can change the line are looked at: the others have one of the short forms.
+        """
+        headers = self.table.translate(None, _INSIDE_ENTRY)
+        covers, line = self.covers, self.first_line
+        changes: list[tuple[int, int | None]] = [(0, line)]
+        numbers = compress(range(len(headers)), headers.translate(_CHANGES_LINE))
+        for number, entry in zip(numbers, _entries_that_change(self.table), strict=True):
+            if entry[0] >= _NOWHERE:
+                changes += (covers[number], None), (covers[number + 1], line)
+            else:
+                line += line_delta(entry)
+                changes.append((covers[number], line))
+        changes.append((covers[-1], None))
+        return changes
 
     def says_nothing(self, number: int) -> bool:
         """Whether an entry gives "no location"."""
