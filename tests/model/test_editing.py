@@ -74,6 +74,8 @@ class Model:
     def __init__(self, body):
         code = xtab.assemble(body)
         self.protected = {each: self.handler(body, code, offset) for offset, each in body.layout}
+        entries = xtab.parse_exception_table(code)
+        self.depths = {body.layout.instruction_at(entry.target): entry.depth for entry in entries}
 
     @staticmethod
     def handler(body, code, unit):
@@ -85,6 +87,8 @@ class Model:
         for each, found in self.protected.items():
             if found and found[0] is old:
                 self.protected[each] = new, found[1]
+        if old in self.depths:
+            self.depths[new] = self.depths[old]
 
     def check(self, body):
         """The assembled code says so at every unit of every instruction."""
@@ -121,17 +125,45 @@ def promised(model, body, place, *, behind=True):
     """What a policy promises that names the handler of an instruction; `behind`: the new ones stand before it.
 
     The handler of a PUSH_EXC_INFO counts on what that pushes, and CLEANUP_THROW on throw(): then it's the next one, who
-    gets what these raise. Before POP_EXCEPT the exception is still handled, as it is one instruction earlier.
+    gets what these raise. Before POP_EXCEPT the exception is still handled, as it is where control comes from. What
+    can't raise may have no handler even though all around it has: then it's the one that both sides share.
     """
     each = body.instructions[place]
-    if behind and each.opname == "POP_EXCEPT" and not CURRENT.stops[body.instructions[place - 1].opcode]:
-        each = body.instructions[place - 1]
+    if behind and each.opname == "POP_EXCEPT":
+        before = body.instructions[place - 1]
+        jumps = [jump for jump in body.instructions if jump.is_jump and jump.target is each]
+        each = before if not CURRENT.stops[before.opcode] else jumps[-1] if jumps else each
     found = model.protected[each]
+    if found is None and each is body.instructions[place] and left_out(each):
+        found = shared(model, body, place)
     if each.opname == "PUSH_EXC_INFO" and behind and found:
         found = model.protected[found[0]]
     while found and found[0].opname == "CLEANUP_THROW":
         found = model.protected[found[0]]
     return found
+
+
+def left_out(instruction):
+    """Whether a compiler may leave an instruction out of a range."""
+    return CURRENT.raises_on_signal[instruction.opcode] and instruction.opname not in ("PUSH_EXC_INFO", "POP_EXCEPT")
+
+
+def shared(model, body, place):
+    """The first handler on the way out of what comes before, that is also on the way out of what comes after."""
+    old = [each for each in body.instructions if each in model.protected]  # without those that were put in
+    place = old.index(body.instructions[place])
+    sides = []
+    for side in (old[:place][::-1], old[place + 1 :]):
+        found = next((model.protected[each] for each in side if model.protected[each] or not left_out(each)), None)
+        way = []
+        while found and found not in way:
+            way.append(found)
+            depth = model.depths[found[0]]
+            found = model.protected[found[0]]
+            while found and model.depths[found[0]] > depth:  # a handler's own clean-up
+                found = model.protected[found[0]]
+        sides.append(way)
+    return next((found for found in sides[0] if found in sides[1]), None)
 
 
 POLICIES = ["anchor", "before", "after", None, "given"]
@@ -269,7 +301,7 @@ def edit(data, body, model, what, anchor):
         copied = body.copy(anchor)
         if anchor.opname == "NOP":
             body.insert_after(anchor, copied)
-            model.protected[copied[0]] = model.protected[anchor]
+            model.protected[copied[0]] = model.protected[anchor] or behind_it
 
 
 # single words of the promises

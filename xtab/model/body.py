@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from xtab.format.locations import Location
-    from xtab.model.editing import Jumps, Protect
+    from xtab.model.editing import Jumps
+    from xtab.model.protectors import Protect
     from xtab.model.instruction import Span
     from xtab.model.source import Source
 
@@ -125,7 +126,8 @@ class Body:
             protect: who handles an exception of the new instructions: ``"anchor"``, the span that protects the anchor;
                 ``"before"``, the one of the instruction in front of the new ones; ``"after"``, of the one behind them;
                 a `Span`; or None: nothing does. Where the handler of the instruction itself could not cope, it's the
-                one that can: before PUSH_EXC_INFO the exception is not saved yet, before POP_EXCEPT it still is.
+                one that can: before PUSH_EXC_INFO the exception is not saved yet, before POP_EXCEPT it still is, and
+                what can't raise, such as the NOP of a ``try:`` line, may have been left out of the spans around it.
                 Instructions that have spans of their own keep them, inside that one.
             jumps: ``"new"``: jumps and handlers that lead to the anchor now lead to the first new instruction;
                 ``"stay"``: they lead to the anchor still, so that only what falls through runs the new ones.

@@ -11,8 +11,9 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from xtab.errors import XtabError
-from xtab.model.editing import as_decoded, insert, lead, leads_to_new, opcodes_of, span_for
+from xtab.model.editing import as_decoded, insert, lead, leads_to_new, opcodes_of
 from xtab.model.instruction import Instruction, Span, Stencil
+from xtab.model.protectors import Protectors
 from xtab.model.seams import Seams, open_seams
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
     from xtab.format.locations import Location
     from xtab.model.body import Body
-    from xtab.model.editing import Jumps, Protect
+    from xtab.model.editing import Jumps
+    from xtab.model.protectors import Protect
 
 __all__ = ["insert_copies"]
 
@@ -44,7 +46,8 @@ def insert_copies(
         spans: list[Span | None] = [None] * len(anchors)
     else:
         pairs = zip(anchors, places, strict=True)
-        spans = [span_for(protect, anchor, instructions, place) for anchor, place in pairs]
+        protectors = Protectors(instructions)
+        spans = [protectors.span_for(protect, anchor, place) for anchor, place in pairs]
     copies = _copies(body, pattern, anchors, spans)
     old = instructions.copy() if led_to and not plain else []
     woven: list[Instruction] = []

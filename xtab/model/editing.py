@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from xtab.errors import EditError, XtabError
 from xtab.format.opcodes import CURRENT
 from xtab.model.instruction import Fields, Instruction, Span
+from xtab.model.protectors import Protect, Protectors
 from xtab.model.seams import Seams, open_seams, refuse_half_pairs
 from xtab.model.spans import chain_of, spans_of
 
@@ -36,14 +37,10 @@ __all__ = [
     "run_of",
 ]
 
-Protect: TypeAlias = Literal["anchor", "before", "after"] | Span | None
-"""Who protects new instructions: the span of the anchor, of the instruction before them, of the one after them, the
-span given, or none."""
 Jumps: TypeAlias = Literal["new", "stay"]
 """Where jumps and handlers that lead to the anchor lead then: to the first new instruction, or to the anchor still."""
 
-_PUSH_EXC_INFO, _POP_EXCEPT = CURRENT.number["PUSH_EXC_INFO"], CURRENT.number["POP_EXCEPT"]
-_RESUME, _CLEANUP_THROW = CURRENT.number["RESUME"], CURRENT.number.get("CLEANUP_THROW")
+_RESUME = CURRENT.number["RESUME"]
 
 
 def place_of(body: Body, instruction: Any) -> int:
@@ -122,7 +119,7 @@ def insert(
         return
     led_to = leads_to_new(jumps) and not behind
     instructions = body.instructions
-    seams = Seams(instructions)
+    seams, protectors = Seams(instructions), Protectors(instructions)
     places = {each: place for place, each in enumerate(instructions)} if len(new) > 1 else {}
     known = spans_of(instructions) if any(each.exn_tab_entry for added in new.values() for each in added) else set()
     at: dict[int, list[Instruction]] = {}
@@ -133,7 +130,7 @@ def insert(
         like = anchor
         if behind and anchor.opcode == _RESUME and seam < len(instructions):
             like = instructions[seam]  # no line event comes from RESUME, and none for its line shall
-        _settle(added, like, span_for(protect, anchor, instructions, seam), known)
+        _settle(added, like, protectors.span_for(protect, anchor, seam), known)
         at[seam] = added
     old = instructions.copy() if led_to else []
     if len(at) == 1:
@@ -168,41 +165,6 @@ def leads_to_new(jumps: Jumps) -> bool:
     if jumps not in ("new", "stay"):
         raise XtabError(f"expected jumps to be 'new' or 'stay', but found {jumps!r}")
     return jumps == "new"
-
-
-def span_for(protect: Protect, anchor: Instruction, instructions: Sequence[Instruction], seam: int) -> Span | None:
-    """The span that the policy names."""
-    if protect is None or isinstance(protect, Span):
-        return protect
-    if protect == "anchor" and seam < len(instructions) and instructions[seam] is anchor:
-        return _protector(instructions, seam, behind=True)
-    if protect in ("anchor", "before"):
-        return _protector(instructions, seam - 1, behind=False)
-    if protect == "after":
-        return _protector(instructions, seam, behind=True)
-    raise XtabError(f"expected protect to be 'anchor', 'before', 'after', a Span or None, but found {protect!r}")
-
-
-def _protector(instructions: Sequence[Instruction], place: int, *, behind: bool) -> Span | None:
-    """The innermost span that can handle what is raised beside an instruction; `behind` the new ones, or before them.
-
-    It is not always the one that the instruction carries:
-
-    - PUSH_EXC_INFO has a span that keeps what it has yet to push: before it, it's the span around.
-    - POP_EXCEPT can't raise, so the compiler leaves it out of the span that ends the handling of the exception:
-      before it, it's the one of what comes before.
-    - CLEANUP_THROW is for exceptions that throw() brings into a generator, and no others: it's the span around.
-    """
-    if not 0 <= place < len(instructions):
-        return None
-    span, opcode = instructions[place].exn_tab_entry, instructions[place].opcode
-    if behind and opcode == _PUSH_EXC_INFO and span is not None:
-        span = span.outer
-    elif behind and opcode == _POP_EXCEPT and place and not CURRENT.stops[instructions[place - 1].opcode]:
-        span = instructions[place - 1].exn_tab_entry
-    while span is not None and span.target.opcode == _CLEANUP_THROW:
-        span = span.outer
-    return span
 
 
 def _settle(added: list[Instruction], like: Instruction, span: Span | None, known: set[Span]) -> None:
@@ -247,7 +209,7 @@ def replace_run(
     refuse_half_pairs(now, begin, end, added)
     known = spans_of(now) if any(each.exn_tab_entry for each in added) else set()
     run = now[begin:end]
-    span = span_for(protect, first, now, end if protect == "after" else begin)
+    span = Protectors(now).span_for(protect, first, end if protect == "after" else begin)
     _settle(added, first, span, known)
     rest = now[:begin] + now[end:]
     heir = added[0] if added else now[end] if end < len(now) else None

@@ -314,7 +314,7 @@ def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
         least = known.copy()
         for region, span in zip(regions, spans, strict=True):
             left = [
-                depth - CURRENT.pops(shape.opcodes[index], shape.args[index])
+                depth - CURRENT.gone_when_raising(shape.opcodes[index], shape.args[index])
                 for index, depth in enumerate(depths[region.first : region.end], region.first)
                 if depth is not None
             ]

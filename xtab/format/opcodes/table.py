@@ -156,6 +156,8 @@ class Opcodes:
         self.iterator_slots: int = facts.ITERATOR_SLOTS
         self.lasti_is_object: bool = facts.LASTI_IS_OBJECT
         self.locals_are_checked: bool = facts.LOCALS_ARE_CHECKED
+        self.resume_at_start: tuple[int, ...] = facts.RESUME_AT_START
+        self.yield_tells_delegation: bool = facts.YIELD_TELLS_DELEGATION
         self.comparison_is_bool: int = facts.COMPARISON_IS_BOOL
 
     def comparison_flags(self, operand: object) -> int:
