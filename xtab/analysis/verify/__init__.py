@@ -41,7 +41,7 @@ from typing import Any
 from xtab.analysis.verify.catalogue import ERROR, GROUPS, RULES, WARNING, Rule
 from xtab.analysis.verify.counts import check_counts
 from xtab.analysis.verify.handlers import check_handlers, check_units_before
-from xtab.analysis.verify.instructions import check_neighbours, check_operands, check_resumes, read_targets
+from xtab.analysis.verify.instructions import check_neighbours, check_operands, check_resumes, check_waits, read_targets
 from xtab.analysis.verify.listing import read_instructions
 from xtab.analysis.verify.parts import CodeParts
 from xtab.analysis.verify.problem import Problem
@@ -69,7 +69,7 @@ def verify(code: Any, *, nested: bool = False) -> tuple[Problem, ...]:
     >>> import xtab
     >>> xtab.verify(lambda: 0)
     ()
-    >>> broken = (lambda x: x.y).__code__.replace(co_stacksize=0)
+    >>> broken = (lambda x: (x, x)).__code__.replace(co_stacksize=1)
     >>> [problem.name for problem in xtab.verify(broken)]
     ['stack-size-too-small']
     """
@@ -106,7 +106,7 @@ def verify_parts(parts: CodeParts) -> tuple[Problem, ...]:
 
     >>> parts = CodeParts.of(lambda: 0)
     >>> [problem.name for problem in verify_parts(parts._replace(code=parts.code[:-2]))]
-    ['falls-off-end']
+    ['location-table-wrong-size', 'falls-off-end']
     """
     report = Report(parts)
     if check_counts(parts, report):
@@ -129,6 +129,7 @@ def _check(parts: CodeParts, report: Report) -> None:
     if report.errors > errors or entries is None:
         return
     check_neighbours(listing, targets, report)
+    check_waits(listing, report)
     check_prologue(parts, listing, targets, entries, report)
     if report.errors > errors:
         return

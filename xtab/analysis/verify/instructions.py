@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xtab.analysis.verify.report import Report
     from xtab.format.exception_table import ExceptionTableEntry
 
-__all__ = ["check_neighbours", "check_operands", "check_resumes", "read_targets"]
+__all__ = ["check_neighbours", "check_operands", "check_resumes", "check_waits", "read_targets"]
 
 _RESUME, _YIELD = CURRENT.number["RESUME"], CURRENT.number["YIELD_VALUE"]
 _COMPARE_OP = CURRENT.compare_op
@@ -98,6 +98,28 @@ def read_targets(listing: Listing, report: Report) -> dict[int, int]:
     return targets
 
 
+def check_waits(listing: Listing, report: Report) -> None:
+    """XT514: a RESUME says how the generator waited before it, if at all; throw() and close() go by that."""
+    opcodes, args = listing.opcodes, listing.args
+    depth_bit = CURRENT.resume_one_span
+    for index, opcode in enumerate(opcodes):
+        if opcode != _RESUME:
+            continue
+        says = args[index] & ~depth_bit
+        if not index or opcodes[index - 1] != _YIELD:
+            wanted, fine = CURRENT.resume_at_start, args[index] in CURRENT.resume_at_start
+        elif CURRENT.yield_tells_delegation:
+            wanted = (2, 3) if args[index - 1] else (1,)
+            fine = says in wanted
+        else:
+            wanted = (1, 2, 3)
+            fine = says in wanted
+        if not fine:
+            message = f"expected {' or '.join(map(str, wanted))} for RESUME here, but found {args[index]}"
+            hint = "0 where a call begins, 1 behind a yield, 2 behind yield from, 3 behind await"
+            report.add("XT514", message, hint, listing=listing, index=index)
+
+
 def check_neighbours(listing: Listing, targets: dict[int, int], report: Report) -> None:
     """XT510: what the interpreter skips, or looks for beside or at the end of a jump, is there."""
     opcodes = listing.opcodes
@@ -155,6 +177,13 @@ def _check_calls(listing: Listing, targets: dict[int, int], report: Report) -> N
             )
 
 
+def _first_of_handler(opcodes: list[int], index: int) -> str | None:
+    """Name of what a handler does first, NOPs apart."""
+    while opcodes[index] == CURRENT.nop and index + 1 < len(opcodes):
+        index += 1
+    return CURRENT.name[opcodes[index]]
+
+
 def check_resumes(entries: list[ExceptionTableEntry], regions: list[int], listing: Listing, report: Report) -> None:
     """XT514: close() skips all handlers of a generator that says that only its StopIteration wrapper is around it."""
     if not CURRENT.resume_one_span and not CURRENT.yield_counts_spans:
@@ -168,7 +197,7 @@ def check_resumes(entries: list[ExceptionTableEntry], regions: list[int], listin
         if not says:
             continue
         region = regions[index]
-        if region < 0 or CURRENT.name[opcodes[index_of[entries[region].target]]] in _HARMLESS:
+        if region < 0 or _first_of_handler(opcodes, index_of[entries[region].target]) in _HARMLESS:
             continue
         message = (
             "expected the generator's own StopIteration handler, and no other, around it, "

@@ -13,7 +13,7 @@ from xtab.format.opcodes import CURRENT
 
 __all__ = [
     "ACCEPTED", "BOOL", "CELL", "CODE", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT", "ITER",
-    "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "STALE", "STR", "TUPLE", "UNFINISHED",
+    "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "SELF", "STALE", "STR", "TUPLE", "UNFINISHED",
     "Value", "constant", "join", "words_for",
 ]  # fmt: skip
 
@@ -25,6 +25,7 @@ class Value(NamedTuple):
     #: more about it, or None. Of a tuple: the kinds of its items. Of code: (free variables, whether a generator's). Of
     #: a function: (cells it must get, parts it was given, whether it makes generators). Of what PUSH_EXC_INFO saved:
     #: how many exceptions were handled then. Of an iterator in two slots: the GET_ITER both came from, or "generator".
+    #: Of an exception: "raised" as a handler finds it, "rest" as ``except*`` leaves it.
     detail: Any = None
     borrowed: int = 0  #: locals that it may borrow its reference from, a set of bits
 
@@ -48,6 +49,7 @@ EXCS: Final = 1 << 15  # a list made here, with nothing in it but exceptions and
 LASTI: Final = 1 << 16
 INDEX: Final = 1 << 17  # a tagged number: where the iteration of a list or tuple is
 INT: Final = 1 << 20
+SELF: Final = 1 << 21  # an object or NULL, as LOAD_SPECIAL leaves it, which may be dropped all the same
 UNFINISHED: Final = 1 << 18  # a function that lacks its closure
 STALE: Final = 1 << 19  # its reference was borrowed from a local that was stored again since
 
@@ -58,11 +60,12 @@ OBJECT: Final = _ALWAYS_OBJECT | (LASTI if CURRENT.lasti_is_object else 0)
 """All that an instruction may use as an object."""
 
 ACCEPTED: Final[dict[str, int]] = {
-    "object": OBJECT, "maybe": OBJECT | NULL, "null": NULL, "any": OBJECT | NULL | LASTI | INDEX | STALE,
+    "object": OBJECT, "maybe": OBJECT | NULL | SELF, "null": NULL, "any": OBJECT | NULL | LASTI | INDEX | STALE | SELF,
+    "dropped": OBJECT | LASTI | STALE | SELF,
     "none": NONE, "bool": BOOL, "int": INT, "str": STR, "list": LIST | EXCS, "set": SET, "dict": DICT,
     "dict_or_null": DICT | NULL, "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE, "code": CODE,
     "func": FUNCTION, "iter": ITER, "index": NULL | INDEX, "exc": EXC, "prev": PREV, "lasti": LASTI,
-    "caught": EXC | NONE, "excs": EXCS,
+    "caught": EXC | NONE, "rest": EXC | NONE, "excs": EXCS,
 }  # fmt: skip
 """Word of a signature -> what it accepts."""
 
@@ -70,7 +73,8 @@ LEFT: Final[dict[str, Value]] = {
     "object": Value(OTHER), "maybe": Value(OTHER | NULL), "null": Value(NULL), "none": Value(NONE),
     "bool": Value(BOOL), "int": Value(INT), "str": Value(STR), "list": Value(LIST), "set": Value(SET),
     "dict": Value(DICT), "tuple": Value(TUPLE), "iter": Value(ITER), "exc": Value(EXC), "lasti": Value(LASTI),
-    "caught": Value(EXC | NONE), "cell": Value(CELL),
+    "caught": Value(EXC | NONE), "cell": Value(CELL), "self": Value(SELF),
+    "rest": Value(EXC | NONE, "rest"), "raised": Value(EXC, "raised"),
 }  # fmt: skip
 """Word of a signature -> what is left on the stack."""
 
@@ -80,7 +84,8 @@ GENERATOR: Final = Value(ITER, "generator")
 _WORDS = {
     NULL: "NULL", NONE: "None", BOOL: "a bool", INT: "an int", STR: "a string", LIST: "a list", SET: "a set",
     DICT: "a dict", TUPLE: "a tuple", CODE: "a code object", FUNCTION: "a function", CELL: "a cell",
-    EXC: "an exception", PREV: "the exception handled before", ITER: "an iterator", EXCS: "a list of exceptions",
+    EXC: "an exception", PREV: "the exception handled before", SELF: "an object or NULL", ITER: "an iterator",
+    EXCS: "a list of exceptions",
     LASTI: "a lasti", INDEX: "the place of an iteration", UNFINISHED: "a function without its closure",
     STALE: "a reference borrowed from a local that was stored again", OTHER: "some object",
 }  # fmt: skip

@@ -14,6 +14,7 @@ from xtab.analysis.verify.kinds import (
     NULL,
     OBJECT,
     OTHER,
+    SELF,
     STALE,
     TUPLE,
     UNFINISHED,
@@ -126,7 +127,7 @@ class Machine:
         value = self.stack[-place]
         bad = value.kinds & ~accepted
         where = f"{place} from the top of the stack" if place > 1 else "on top of the stack"
-        wanted = "a tuple of strings" if word == "strs" else words_for(accepted)
+        wanted = "a tuple of strings" if word == "strs" else words_for(accepted & ~(SELF | STALE))
         message = f"expected {wanted} for {self.opname()} {where}, but found "
         in_with = self.opname() == "WITH_EXCEPT_START"
         for kind, rule, found, hint in _TELLING:
@@ -202,4 +203,5 @@ def copy_of(value: Value) -> Value:
     kinds = value.kinds
     if kinds & MOVES_ALONE:
         kinds = kinds & ~MOVES_ALONE | OTHER
-    return Value(kinds, None if kinds != value.kinds else value.detail, value.borrowed)
+    detail = value.detail if kinds == value.kinds and value.detail != "raised" else None
+    return Value(kinds, detail, value.borrowed)

@@ -15,9 +15,17 @@ if TYPE_CHECKING:
 __all__ = ["check_prologue"]
 
 _COPY_FREE_VARS, _MAKE_CELL, _RETURN_GENERATOR, _POP_TOP, _RESUME = CURRENT.prologue
+_ALLOWED = CURRENT.prologue[:-1]
 _YIELD = CURRENT.number["YIELD_VALUE"]
+_INTRINSIC = CURRENT.number.get("CALL_INTRINSIC_1")
 _OPTIMIZED, _GENERATORS = 0x0001, {0x20: "CO_GENERATOR", 0x80: "CO_COROUTINE", 0x200: "CO_ASYNC_GENERATOR"}
-_VARARGS, _VARKEYWORDS, _HAS_DOCSTRING = 0x0004, 0x0008, 0x4000000
+_VARARGS, _VARKEYWORDS, _NO_MONITORING_EVENTS, _HAS_DOCSTRING = 0x0004, 0x0008, 0x2000000, 0x4000000
+_HELPERS = {
+    "ASYNC_GEN_WRAP": 0x200,
+    "INTRINSIC_ASYNC_GEN_WRAP": 0x200,
+    "INTRINSIC_STOPITERATION_ERROR": 0x20 | 0x80 | 0x200,
+}
+"""What works in frames of these kinds only: flags, of which one must be there."""
 
 
 def check_prologue(
@@ -31,6 +39,7 @@ def check_prologue(
         hint = "it is the first instruction that a traced function runs"
         report.add("XT511", message, hint, listing=listing, index=0)
         return
+    _check_order(listing, report)
     _check_cells(parts, listing, report)
     _check_generator(parts, listing, end, report)
     for source, target in targets.items():
@@ -44,6 +53,10 @@ def check_prologue(
         message = "expected LOAD_CLASSDEREF only in code without CO_OPTIMIZED, but found it in a function's"
         hint = "a function has no namespace to look in"
         report.add("XT512", message, hint, listing=listing, index=opcodes.index(class_deref))
+    if parts.flags & _NO_MONITORING_EVENTS:
+        message = "expected no CO_NO_MONITORING_EVENTS in co_flags, but found it"
+        report.add("XT512", message, "only code of the interpreter itself has it: a tracer waits for events forever")
+    _check_helpers(parts, listing, report)
     if parts.flags & _HAS_DOCSTRING and not parts.consts:
         message = "expected a docstring among the constants, as CO_HAS_DOCSTRING says, but found none"
         report.add("XT512", message, "clear the flag")
@@ -58,6 +71,19 @@ def _end(listing: Listing) -> int | None:
     if _RETURN_GENERATOR in opcodes:
         end = max(end, min(opcodes.index(_RETURN_GENERATOR) + 3, len(opcodes)))
     return end
+
+
+def _check_order(listing: Listing, report: Report) -> None:
+    """Nothing but the prologue comes before the first RESUME."""
+    opcodes = listing.opcodes
+    for index in range(opcodes.index(_RESUME)):
+        if opcodes[index] not in _ALLOWED:
+            name = CURRENT.name[opcodes[index]]
+            message = (
+                f"expected only {', '.join(str(CURRENT.name[op]) for op in _ALLOWED)} before RESUME, but found {name}"
+            )
+            report.add("XT511", message, "the frame is not complete before that", listing=listing, index=index)
+            return
 
 
 def _check_cells(parts: CodeParts, listing: Listing, report: Report) -> None:
@@ -104,6 +130,15 @@ def _check_generator(parts: CodeParts, listing: Listing, end: int, report: Repor
         message = "expected YIELD_VALUE only in generators and coroutines, but found it in code without such a flag"
         hint = "only their frames can wait; set the flag, and put RETURN_GENERATOR in the prologue"
         report.add("XT613", message, hint, listing=listing, index=opcodes.index(_YIELD))
+
+
+def _check_helpers(parts: CodeParts, listing: Listing, report: Report) -> None:
+    """XT512: what works on generators stands in the code of one."""
+    for index, (opcode, arg) in enumerate(zip(listing.opcodes, listing.args, strict=True)):
+        name = CURRENT.words[opcode][arg] if opcode == _INTRINSIC else CURRENT.name[opcode]
+        if name in _HELPERS and not parts.flags & _HELPERS[name]:
+            message = f"expected {name} in a generator of its kind, but found it in other code"
+            report.add("XT512", message, "it works on the generator whose frame it is", listing=listing, index=index)
 
 
 def _straight(listing: Listing, start: int, end: int) -> bool:

@@ -158,7 +158,7 @@ class Walk:
         if sent == self._sent:
             return
         self._sent = sent
-        kept = [*kept, LEFT["lasti"], LEFT["exc"]] if entry.lasti else [*kept, LEFT["exc"]]
+        kept = [*kept, LEFT["lasti"], LEFT["raised"]] if entry.lasti else [*kept, LEFT["raised"]]
         if len(kept) > self.greatest:
             self._deeper(len(kept))
         self._meet(self.handlers[region], kept, index)

@@ -69,9 +69,11 @@ def check_locations(parts: CodeParts, report: Report) -> None:
         report.add("XT103", f"{fault.detail} ({_place(fault)})", hint)
         return
     size = entries[-1].end if entries else 0
-    if size != len(parts.code):
-        hint = "instructions without an entry have no line in tracebacks"
-        report.add("XT105", f"expected locations for {len(parts.code)} bytes of code, but found them for {size}", hint)
+    message = f"expected locations for {len(parts.code)} bytes of code, but found them for {size}"
+    if size < len(parts.code):
+        report.add("XT105", message, "instructions without an entry have no line in tracebacks")
+    elif size > len(parts.code):
+        report.add("XT106", message, "some versions write the lines into a buffer that is as long as the code")
     try:
         written = assemble_location_table(entries, first)
     except TableFormatError as fault:

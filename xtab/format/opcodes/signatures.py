@@ -3,12 +3,13 @@
 ``"object bool -- list"``: takes an object and, on top of it, a bool; leaves a list. The words of CPython's own
 ``Python/bytecodes.c``, with kinds in place of names:
 
-- ``object`` any object, ``maybe`` an object or NULL, ``null`` NULL, ``any`` whatever may be dropped
+- ``object`` any object, ``maybe`` an object or NULL, ``null`` NULL; ``self`` the same, from LOAD_SPECIAL
+- ``dropped`` what may be dropped: no NULL, but for a ``self``; ``any`` NULL too
 - ``none bool int str list set dict tuple strs code func`` objects of that kind (``strs``: a tuple of strings), where the
   interpreter trusts them to be
 - ``iter`` what FOR_ITER can ask for a next value; ``index`` NULL, or where in a list or tuple the iteration is
 - ``exc`` an exception; ``prev`` what PUSH_EXC_INFO saved; ``lasti`` the offset that was pushed with an exception;
-  ``caught`` an exception or None; ``excs`` a list of such
+  ``caught`` an exception or None, ``rest`` the same, what ``except*`` leaves; ``excs`` a list of such
 - ``=0`` the first of those taken, put back as it was
 - ``object?`` only if the operand is odd; ``object?4`` only if it has bit 4; ``object*n`` as often as the operand says;
   ``object*2n`` twice as often
@@ -19,7 +20,7 @@ Instructions that are not here do more than take and leave: `xtab.analysis.verif
 from __future__ import annotations
 
 SIGNATURES: dict[str, str] = {
-    "NOP": "--", "NOT_TAKEN": "--", "POP_TOP": "any --", "PUSH_NULL": "-- null",
+    "NOP": "--", "NOT_TAKEN": "--", "POP_TOP": "dropped --", "PUSH_NULL": "-- null",
     "LOAD_SMALL_INT": "-- int", "LOAD_ASSERTION_ERROR": "-- object", "LOAD_BUILD_CLASS": "-- object",
     "LOAD_LOCALS": "-- object", "LOAD_NAME": "-- object", "STORE_NAME": "object --", "DELETE_NAME": "--",
     "LOAD_GLOBAL": "-- object null?", "STORE_GLOBAL": "object --", "DELETE_GLOBAL": "--",
@@ -44,13 +45,13 @@ SIGNATURES: dict[str, str] = {
     "IMPORT_NAME": "object object -- object", "IMPORT_FROM": "object -- =0 object", "IMPORT_STAR": "object --",
     "SETUP_ANNOTATIONS": "--", "PRINT_EXPR": "object --",
     "RAISE_VARARGS": "object*n --", "CHECK_EXC_MATCH": "exc object -- =0 bool",
-    "CHECK_EG_MATCH": "caught object -- caught caught", "PREP_RERAISE_STAR": "exc excs -- caught",
+    "CHECK_EG_MATCH": "caught object -- rest caught", "PREP_RERAISE_STAR": "exc excs -- caught",
     "BEFORE_WITH": "object -- object object", "BEFORE_ASYNC_WITH": "object -- object object",
-    "LOAD_SPECIAL": "object -- object maybe",
+    "LOAD_SPECIAL": "object -- object self",
     "WITH_EXCEPT_START": "object maybe lasti prev exc -- =0 =1 =2 =3 =4 object",
     "GET_ITER": "object -- iter", "GET_YIELD_FROM_ITER": "object -- object", "GET_AITER": "object -- object",
     "GET_ANEXT": "object -- =0 object", "END_ASYNC_FOR": "object exc --", "GET_AWAITABLE": "object -- object",
-    "END_FOR": "any --", "POP_ITER": "any --", "END_SEND": "any object -- =1",
+    "END_FOR": "dropped --", "POP_ITER": "dropped --", "END_SEND": "dropped object -- =1",
     "CLEANUP_THROW": "object object exc -- none object", "ASYNC_GEN_WRAP": "object -- object",
     "RETURN_GENERATOR": "-- object", "YIELD_VALUE": "object -- object", "KW_NAMES": "--", "RETURN_CONST": "--",
     "RETURN_VALUE": "object --", "RESUME": "--",
@@ -87,7 +88,7 @@ FUNCTION_PARTS = ((1, "tuple"), (2, "dict"), (4, "tuple"), (8, "cells"), (16, "f
 
 LIMITS: dict[str, tuple[int, int]] = {
     "COPY": (1, 1 << 30), "SWAP": (2, 1 << 30), "RERAISE": (0, 2), "RAISE_VARARGS": (0, 2), "BUILD_SLICE": (2, 3),
-    "IS_OP": (0, 1), "CONTAINS_OP": (0, 1), "GET_AWAITABLE": (0, 2), "CONVERT_VALUE": (1, 3), "FORMAT_VALUE": (0, 7),
+    "IS_OP": (0, 1), "CONTAINS_OP": (0, 1), "GET_AWAITABLE": (0, 2), "CONVERT_VALUE": (1, 3), "FORMAT_VALUE": (0, 7), "RESUME": (0, 3),
     "LIST_APPEND": (1, 1 << 30), "LIST_EXTEND": (1, 1 << 30), "SET_ADD": (1, 1 << 30), "SET_UPDATE": (1, 1 << 30),
     "MAP_ADD": (1, 1 << 30), "DICT_UPDATE": (1, 1 << 30), "DICT_MERGE": (1, 1 << 30), "CALL_FUNCTION_EX": (0, 1),
     "MAKE_FUNCTION": (0, 15), "CALL_INTRINSIC_1": (1, 255), "CALL_INTRINSIC_2": (1, 255),

@@ -109,3 +109,7 @@ LOCALS_ARE_CHECKED = True
 """Whether LOAD_FAST raises for an unbound local."""
 COMPARISON_IS_BOOL = 0
 """Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""
+RESUME_AT_START = (0,)
+"""Operands of a RESUME that is not behind a YIELD_VALUE."""
+YIELD_TELLS_DELEGATION = False
+"""Whether the operand of YIELD_VALUE says that the value comes from another generator."""

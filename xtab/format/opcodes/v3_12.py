@@ -97,7 +97,7 @@ SIGNATURES = {
     "POP_JUMP_IF_TRUE": "object --",
     "CALL_FUNCTION_EX": "null object object dict? -- object",
     "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
-    "END_FOR": "any any --",
+    "END_FOR": "dropped dropped --",
 }
 LIMITS = signatures.LIMITS
 MUST_FOLLOW = {**signatures.MUST_FOLLOW, "KW_NAMES": "CALL"}
@@ -110,3 +110,7 @@ LOCALS_ARE_CHECKED = False
 """Whether LOAD_FAST raises for an unbound local."""
 COMPARISON_IS_BOOL = 0
 """Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""
+RESUME_AT_START = (0,)
+"""Operands of a RESUME that is not behind a YIELD_VALUE."""
+YIELD_TELLS_DELEGATION = False
+"""Whether the operand of YIELD_VALUE says that the value comes from another generator."""

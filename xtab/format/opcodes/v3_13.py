@@ -92,7 +92,7 @@ SIGNATURES = {
     "CALL_FUNCTION_EX": "object null object dict? -- object",
     "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
 }
-LIMITS = signatures.LIMITS
+LIMITS = {**signatures.LIMITS, "RESUME": (0, 7), "YIELD_VALUE": (0, 1)}
 MUST_FOLLOW = {**signatures.MUST_FOLLOW, "END_FOR": "POP_TOP"}
 LEADS_TO = signatures.LEADS_TO
 ITERATOR_SLOTS = 1
@@ -103,3 +103,7 @@ LOCALS_ARE_CHECKED = False
 """Whether LOAD_FAST raises for an unbound local."""
 COMPARISON_IS_BOOL = 16
 """Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""
+RESUME_AT_START = (0,)
+"""Operands of a RESUME that is not behind a YIELD_VALUE."""
+YIELD_TELLS_DELEGATION = True
+"""Whether the operand of YIELD_VALUE says that the value comes from another generator."""

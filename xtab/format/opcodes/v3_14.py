@@ -86,7 +86,13 @@ EAGER_IMPORT = 0
 HANDS_ON = shared.HANDS_ON
 """Opcodes after which a value that they took may be on the stack still."""
 SIGNATURES = signatures.SIGNATURES
-LIMITS = {**signatures.LIMITS, "BUILD_TUPLE": (1, 1 << 30), "LOAD_SMALL_INT": (0, 256)}
+LIMITS = {
+    **signatures.LIMITS,
+    "BUILD_TUPLE": (1, 1 << 30),
+    "LOAD_SMALL_INT": (0, 256),
+    "RESUME": (0, 7),
+    "YIELD_VALUE": (0, 1),
+}
 MUST_FOLLOW = {**signatures.MUST_FOLLOW, "END_FOR": "POP_ITER"}
 LEADS_TO = signatures.LEADS_TO
 ITERATOR_SLOTS = 1
@@ -97,3 +103,7 @@ LOCALS_ARE_CHECKED = False
 """Whether LOAD_FAST raises for an unbound local."""
 COMPARISON_IS_BOOL = 16
 """Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""
+RESUME_AT_START = (0,)
+"""Operands of a RESUME that is not behind a YIELD_VALUE."""
+YIELD_TELLS_DELEGATION = True
+"""Whether the operand of YIELD_VALUE says that the value comes from another generator."""

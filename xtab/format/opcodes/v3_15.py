@@ -112,11 +112,19 @@ HANDS_ON = shared.HANDS_ON | {"GET_ITER"}
 """Opcodes after which a value that they took may be on the stack still; lists and tuples are iterated as they are."""
 SIGNATURES = {
     **signatures.SIGNATURES,
+    "POP_TOP": "any --",
     "POP_ITER": "any index --",
-    "END_SEND": "any index object -- =2",
+    "END_SEND": "dropped index object -- =2",
     "CLEANUP_THROW": "object index object exc -- none null object",
 }
-LIMITS = {**signatures.LIMITS, "BUILD_TUPLE": (1, 1 << 30), "LOAD_SMALL_INT": (0, 1024), "GET_ITER": (0, 3)}
+LIMITS = {
+    **signatures.LIMITS,
+    "BUILD_TUPLE": (1, 1 << 30),
+    "LOAD_SMALL_INT": (0, 1024),
+    "GET_ITER": (0, 3),
+    "RESUME": (0, 11),
+    "YIELD_VALUE": (0, 1),
+}
 MUST_FOLLOW = {**signatures.MUST_FOLLOW, "END_FOR": "POP_ITER"}
 LEADS_TO = signatures.LEADS_TO
 ITERATOR_SLOTS = 2
@@ -127,3 +135,7 @@ LOCALS_ARE_CHECKED = False
 """Whether LOAD_FAST raises for an unbound local."""
 COMPARISON_IS_BOOL = 16
 """Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""
+RESUME_AT_START = (0, 4)
+"""Operands of a RESUME that is not behind a YIELD_VALUE."""
+YIELD_TELLS_DELEGATION = True
+"""Whether the operand of YIELD_VALUE says that the value comes from another generator."""

@@ -12,8 +12,6 @@ from xtab.analysis.verify.kinds import (
     FUNCTION,
     GENERATOR,
     LEFT,
-    NULL,
-    OBJECT,
     STR,
     TUPLE,
     UNFINISHED,
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["STEPS"]
 
+_ANNOTATIONS, _CLOSURE = 4, 8  # bits in the operand that says what a function is given
 _MAYBE_FIRST = CURRENT.null_first  # whether NULL, or self, lies under the callable
 
 
@@ -39,8 +38,8 @@ def _check_call(machine: Machine, count: int) -> None:
         machine.object(place)
     callable_at, self_at = (count + 1, count + 2) if _MAYBE_FIRST else (count + 2, count + 1)
     machine.object(callable_at)
-    if machine.stack[-self_at].kinds & ~(OBJECT | NULL):
-        machine.wrong(self_at, OBJECT | NULL, "maybe")
+    if machine.stack[-self_at].kinds & ~ACCEPTED["maybe"]:
+        machine.wrong(self_at, ACCEPTED["maybe"], "maybe")
 
 
 def _call(machine: Machine, arg: int) -> None:
@@ -117,10 +116,15 @@ def _set_function_attribute(machine: Machine, arg: int) -> None:
 def _given(machine: Machine, function: Value, bit: int, word: str) -> Value:
     """The function, with one more part, which is taken from the top."""
     value = machine.stack[-1]
-    if value.kinds & ~ACCEPTED[word] and not (bit == 4 and value.kinds == DICT):
+    if value.kinds & ~ACCEPTED[word] and not (bit == _ANNOTATIONS and value.kinds == DICT):
         machine.wrong(1, ACCEPTED[word], word)
+    if bit == _ANNOTATIONS and value.kinds != DICT and (value.detail is None or len(value.detail) & 1):
+        message = (
+            "expected names and annotations in turn in the tuple, but found an odd number, or one that isn't known"
+        )
+        raise Fault("XT602", message, "reading __annotations__ takes them two by two")
     needed, given, makes_generator = function.detail
-    if bit == 8:
+    if bit == _CLOSURE:
         if value.detail is None or any(item != CELL for item in value.detail) or len(value.detail) != needed:
             found = words_for(value.kinds) if value.detail is None else f"{len(value.detail)} values"
             message = f"expected a closure of {needed} cells, but found {found}"

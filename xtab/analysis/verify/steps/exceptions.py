@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xtab.analysis.verify.kinds import (
-    EXC,
-    LASTI,
-    LEFT,
-    PREV,
-    Value,
-)
+from xtab.analysis.verify.kinds import EXC, LASTI, LEFT, NONE, PREV, Value, words_for
 from xtab.analysis.verify.machine import Fault
 
 if TYPE_CHECKING:
@@ -18,6 +12,8 @@ if TYPE_CHECKING:
     from xtab.analysis.verify.signatures import Step
 
 __all__ = ["STEPS"]
+
+_ASYNC_GENERATOR = 0x200
 
 
 def _push_exc_info(machine: Machine, _: int) -> None:
@@ -51,18 +47,25 @@ def _reraise(machine: Machine, arg: int) -> None:
 
 def _return(machine: Machine, _: int) -> None:
     machine.need(1)
-    machine.object(1)
+    value = machine.object(1)
     del machine.stack[-1]
-    _leave(machine, 0)
+    _leave(machine, value)
 
 
-def _leave(machine: Machine, _: int) -> None:
+def _return_const(machine: Machine, arg: int) -> None:
+    _leave(machine, machine.constant(arg))
+
+
+def _leave(machine: Machine, value: Value) -> None:
     if machine.stack:
         message = f"expected nothing on the stack under the value that is returned, but found {len(machine.stack)} more"
         raise Fault("XT404", message, "pop them first: debug builds abort, others leak them")
     if machine.level:
         message = f"expected that no exception is being handled any more, but found {machine.level}"
         raise Fault("XT614", message, "POP_EXCEPT ends a handler; else sys.exception() stays set in the caller")
+    if machine.parts.flags & _ASYNC_GENERATOR and value.kinds != NONE:
+        message = f"expected that an asynchronous generator returns None, but found {words_for(value.kinds)}"
+        raise Fault("XT602", message, "it has no way to hand a value over at its end")
 
 
 STEPS: dict[str, Step] = {
@@ -70,5 +73,5 @@ STEPS: dict[str, Step] = {
     "POP_EXCEPT": _pop_except,
     "RERAISE": _reraise,
     "RETURN_VALUE": _return,
-    "RETURN_CONST": _leave,
+    "RETURN_CONST": _return_const,
 }

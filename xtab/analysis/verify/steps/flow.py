@@ -83,7 +83,7 @@ def _yield(machine: Machine, _: int) -> None:
     machine.need(1)
     machine.object(1)
     following = machine.index + 1
-    if machine.listing.args[following] & 3 > 1:  # delegating: throw() and close() find the other generator on the stack
+    if machine.listing.args[following] & 3 > 1:  # delegates: throw() and close() find the other generator on the stack
         machine.need(1 + _ITERATOR)
         machine.object(1 + _ITERATOR)
     machine.stack[-1] = LEFT["object"]

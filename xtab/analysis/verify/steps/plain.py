@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING
 
 from xtab.analysis.verify.kinds import (
     ACCEPTED,
-    EXC,
     EXCS,
     INT,
     LASTI,
     LEFT,
     LIST,
-    NONE,
     OBJECT,
     TUPLE,
     Value,
 )
-from xtab.analysis.verify.machine import copy_of
+from xtab.analysis.verify.machine import Fault, copy_of
 from xtab.analysis.verify.signatures import step_of
 from xtab.format.opcodes import CURRENT
 
@@ -80,6 +78,20 @@ def _build_tuple(machine: Machine, arg: int) -> None:
     stack[first:] = [Value(TUPLE, items)]
 
 
+def _build_const_key_map(machine: Machine, arg: int) -> None:
+    machine.need(arg + 1)
+    keys = machine.stack[-1]
+    if keys.kinds & ~TUPLE:
+        machine.wrong(1, TUPLE, "tuple")
+    if keys.detail is None or len(keys.detail) != arg:
+        found = "others" if keys.detail is None else f"{len(keys.detail)}"
+        message = f"expected a tuple of {arg} keys for BUILD_CONST_KEY_MAP, but found {found}"
+        raise Fault("XT602", message, "load a constant tuple with as many keys as there are values")
+    for place in range(arg + 1, 1, -1):
+        machine.object(place)
+    machine.stack[-arg - 1 :] = [LEFT["dict"]]
+
+
 def _unpack_ex(machine: Machine, arg: int) -> None:
     machine.need(1)
     count = (arg & 0xFF) + 1 + (arg >> 8)
@@ -100,7 +112,7 @@ def adds_to(word: str, taken: int, *, names_callable: bool) -> Step:
         value = stack[-taken - arg]
         if value.kinds & ~accepted:
             machine.wrong(taken + arg, accepted, word)
-        if value.kinds & EXCS and (machine.opname() != "LIST_APPEND" or items[0].kinds & ~(EXC | NONE)):
+        if value.kinds & EXCS and (machine.opname() != "LIST_APPEND" or items[0].detail not in ("raised", "rest")):
             stack[-taken - arg] = Value(value.kinds & ~EXCS | LIST)
         if names_callable:
             machine.object(taken + arg + (2 if _MAYBE_FIRST else 3))
@@ -128,6 +140,7 @@ STEPS: dict[str, Step] = {
     "LOAD_COMMON_CONSTANT": _load_common_constant,
     "COMPARE_OP": _compare,
     "BUILD_TUPLE": _build_tuple,
+    "BUILD_CONST_KEY_MAP": _build_const_key_map,
     "UNPACK_EX": _unpack_ex,
     **{
         name: _intrinsics(CURRENT.number[name])

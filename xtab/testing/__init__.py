@@ -1,0 +1,1 @@
+"""What tests of bytecode need: code that no compiler would write."""
