@@ -101,6 +101,23 @@ def proof(session: nox.Session) -> None:
     session.run("python", "tests/proof/run.py", "--jobs", PROCESSES, *session.posargs)
 
 
+@nox.session(python=PYTHONS, download_python="never")
+def fuzz(session: nox.Session) -> None:
+    """Fuzz the verifier, on each Python and its debug build (arguments go to tests/fuzz/fuzz.py)."""
+    session.install("-e", ".")
+    builds = ["python", *([f"python{session.python}-dbg"] if runs(f"python{session.python}-dbg") else [])]
+    for build in builds:
+        session.run("python", "tests/fuzz/fuzz.py", "--run-with", build, *session.posargs)
+        session.run("python", "tests/fuzz/arbitrary.py", "--run-with", build)
+
+
+@nox.session(python=PYTHONS, download_python="never")
+def packages(session: nox.Session) -> None:
+    """Verify some 30 large packages of the package index, as each Python compiles them (arguments: names of packages)."""
+    session.install("-e", ".")
+    session.run("python", "tests/packages/run.py", *session.posargs)
+
+
 @nox.session
 def lint(session: nox.Session) -> None:
     """Check style, layers and spelling (with the argument `fix`: mend what can be mended)."""

@@ -12,7 +12,9 @@ import pytest
 
 from xtab.analysis import roundtrip
 from xtab.analysis.roundtrip import code_objects
-from xtab.cli import check as check_module
+from xtab.analysis.verify import Problem
+from xtab.cli import batch as batch_module
+from xtab.cli import corpus as corpus_module
 from xtab.cli.targets import find_sources, load
 
 NUMBERS = {
@@ -181,6 +183,7 @@ def test_json(xtab, folder, broken_assembler):
         "with_table": 0,
         "entries": 0,
         "smaller_stacks": [],
+        "problems": None,
         "differences": [
             {
                 "qualname": "<module>",
@@ -238,7 +241,7 @@ def test_ctrl_c_prints_what_was_done(xtab, many, monkeypatch):
         yield from map(function, things[:3])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check_module, "in_order", interrupted)
+    monkeypatch.setattr(batch_module, "in_order", interrupted)
     result = xtab("check", ".")
     assert result.exit_code == 130
     assert numbers(result.stdout)["files"] == 3
@@ -249,7 +252,7 @@ def test_ctrl_c_before_anything_was_done(xtab, monkeypatch):
     def interrupted(target, stdin):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check_module, "find_sources", interrupted)
+    monkeypatch.setattr(batch_module, "find_sources", interrupted)
     result = xtab("check", ".")
     assert (result.exit_code, result.output) == (130, "")
 
@@ -257,9 +260,9 @@ def test_ctrl_c_before_anything_was_done(xtab, monkeypatch):
 def test_a_worker_that_dies_is_a_failure(xtab, many, monkeypatch):
     def dies(function, things, jobs):
         yield function(things[0])
-        raise check_module.WorkerDiedError(1)
+        raise batch_module.WorkerDiedError(1)
 
-    monkeypatch.setattr(check_module, "in_order", dies)
+    monkeypatch.setattr(batch_module, "in_order", dies)
     result = xtab("check", ".")
     assert result.exit_code == 1
     assert result.stderr.startswith("a worker process died, so the rest was not checked.")
@@ -270,15 +273,15 @@ def test_a_worker_that_dies_is_a_failure(xtab, many, monkeypatch):
 CTRL_C = """
 import os, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)  # what started the tests may have it ignored
-from xtab.cli import check, main
+from xtab.cli import batch, main
 
-class Bar(check.Bar):
+class Bar(batch.Bar):
     def advance(self, what):
         super().advance(what)
         if self._done == 3:
             os.killpg(0, signal.SIGINT)
 
-check.Bar = Bar
+batch.Bar = Bar
 main()
 """
 COMMAND = [sys.executable, "-m", "xtab"]
@@ -306,3 +309,24 @@ def test_the_sample_is_not_executed(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == [Path(tmp_path / "trap.py")]
+
+
+def test_verifying_too(xtab, sample):
+    result = xtab("check", sample, "--verify")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-2:] == ["errors                       0", "warnings                     0"]
+    assert not {"errors", "warnings"} & set(numbers(xtab("check", sample).stdout))
+
+
+@pytest.mark.parametrize("code, status, counts", [("XT402", 1, (3, 0)), ("XT203", 0, (0, 3))])
+def test_problems_are_counted(xtab, sample, monkeypatch, code, status, counts):
+    monkeypatch.setattr(corpus_module, "verify", lambda each: (Problem(code, "wrong"),))
+    result = xtab("check", sample, "--verify")
+    assert result.exit_code == status
+    assert (numbers(result.stdout)["errors"], numbers(result.stdout)["warnings"]) == counts
+    assert "  (xtab verify shows them)\n" in result.stdout
+    document = json.loads(xtab("check", sample, "--verify", "--json").stdout)
+    wanted = {"errors": counts[0], "warnings": counts[1]}
+    assert document["summary"]["problems"] == document["results"][0]["problems"] == wanted
+    assert xtab("check", sample).exit_code == 0
+    assert json.loads(xtab("check", sample, "--json").stdout)["summary"]["problems"] is None

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 import click
 
 from xtab.cli.check import check
+from xtab.cli.explain import explain
 from xtab.cli.output import INTERRUPTED, UNUSABLE, version_line
+from xtab.cli.reduce import reduce
 from xtab.cli.rewrite import rewrite
+from xtab.cli.verify import verify
 from xtab.errors import TargetError
 
 if TYPE_CHECKING:
@@ -47,4 +50,7 @@ def app() -> None:
 
 
 app.add_command(check)
+app.add_command(explain)
+app.add_command(reduce)
 app.add_command(rewrite)
+app.add_command(verify)

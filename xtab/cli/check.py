@@ -6,20 +6,18 @@ import shlex
 import sys
 import time
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 from rich.text import Text
 
 import xtab
+from xtab.cli.batch import batch_options, collect_sources, run_batch
 from xtab.cli.corpus import check_source, summary
-from xtab.cli.jobs import WorkerDiedError, cores, in_order
 from xtab.cli.output import (
     DIFFERENT,
     FINE,
-    INTERRUPTED,
-    UNUSABLE,
-    Bar,
     color_option,
     console_for,
     document,
@@ -27,36 +25,24 @@ from xtab.cli.output import (
     progress_option,
     running_python,
 )
-from xtab.cli.targets import TARGETS_HELP, find_sources
+from xtab.cli.targets import TARGETS_HELP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import NoReturn
 
     from rich.console import Console
 
     from xtab.cli.corpus import FileReport, Summary
-    from xtab.cli.targets import Source
 
 __all__ = ["check"]
 
 _DIFFERENCES_SHOWN = 10
 
 
-def _shard(_context: click.Context, _parameter: click.Parameter, text: str) -> slice:
-    """Which of the files to check, from the value of ``--shard``."""
-    index, _, count = text.partition("/")
-    if index.isdecimal() and count.isdecimal() and 1 <= int(index) <= int(count):
-        return slice(int(index) - 1, None, int(count))
-    raise click.BadParameter(f"expected I/N with I from 1 to N, but found {text!r}")
-
-
 @click.command(epilog=TARGETS_HELP)
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one a core]")
-@click.option(
-    "--shard", default="1/1", callback=_shard, metavar="I/N", help="Check every N-th file only, from the I-th."
-)
+@batch_options
+@click.option("--verify", "verified", is_flag=True, help="Verify each code object as well, as xtab verify does.")
 @click.option("-v", "--verbose", is_flag=True, help="List files that don't compile, smaller stacks, all differences.")
 @json_option
 @color_option
@@ -66,6 +52,7 @@ def check(
     targets: tuple[str, ...],
     jobs: int | None,
     shard: slice,
+    verified: bool,
     verbose: bool,
     as_json: bool,
     color: str,
@@ -86,53 +73,20 @@ def check(
     \b
     Exit status:
       0    all came back the same
-      1    there are differences
+      1    there are differences, or with --verify errors
       2    wrong usage, or a file that was named can't be found, read or compiled
       130  ended by Ctrl-C; what was done until then is printed
     """  # noqa: D301 (click wants the backspaces)
-    sources = _sources(targets)[shard]
     start = time.monotonic()
-    reports: list[FileReport] = []
-    end = None
-    try:
-        with Bar(len(sources), wanted=progress) as bar:
-            for report in in_order(check_source, sources, jobs or cores()):
-                reports.append(report)
-                bar.advance(report.name)
-    except KeyboardInterrupt:
-        end = INTERRUPTED
-        click.echo(f"interrupted: {len(reports)} of {len(sources)} files were checked", err=True)
-    except WorkerDiedError as error:
-        end = DIFFERENT
-        click.echo(_which_died(sources[error.done :]), err=True)
-    total = summary(reports, time.monotonic() - start)
-    failed = [report for report in reports if report.named and report.error]
+    function = partial(check_source, verified=verified)
+    batch = run_batch(function, collect_sources(targets)[shard], jobs, progress=progress)
+    total = summary(batch.reports, time.monotonic() - start)
     if as_json:
-        click.echo(document([asdict(report) for report in reports], summary=asdict(total)))
-    elif len(failed) < len(reports) or end:
-        _print_text(console_for(sys.stdout, color), reports, total, verbose=verbose)
-    for report in failed:
-        click.echo(f"Error: {report.name}: {report.error}", err=True)
-    sys.exit(end or (DIFFERENT if total.differences else UNUSABLE if failed else FINE))
-
-
-def _sources(targets: Iterable[str]) -> list[Source]:
-    """What to check: each file once."""
-    found: dict[tuple[str, str | None], Source] = {}
-    for target in targets:
-        for source in find_sources(target, sys.stdin.buffer):
-            key = source.name, source.qualname
-            if source.named or key not in found:
-                found[key] = source
-    return list(found.values())
-
-
-def _which_died(left: list[Source]) -> str:
-    names = ", ".join(source.name for source in left[:20])
-    return (
-        "a worker process died, so the rest was not checked. Most likely the interpreter crashed on one of the next "
-        f"files; check them one by one with --jobs 1: {names}"
-    )
+        click.echo(document([asdict(report) for report in batch.reports], summary=asdict(total)))
+    elif len(batch.unusable) < len(batch.reports) or batch.end:
+        _print_text(console_for(sys.stdout, color), batch.reports, total, verbose=verbose)
+    wrong = total.differences or (total.problems and total.problems.errors)
+    sys.exit(batch.exit_status(DIFFERENT if wrong else FINE))
 
 
 def _print_text(console: Console, reports: list[FileReport], total: Summary, *, verbose: bool) -> None:
@@ -149,9 +103,11 @@ def _print_text(console: Console, reports: list[FileReport], total: Summary, *, 
         ("seconds", total.seconds, ""),
         ("differences", total.differences, ""),
     ]
+    if total.problems is not None:
+        hint = "  (xtab verify shows them)" if total.problems.errors or total.problems.warnings else ""
+        rows += [("errors", total.problems.errors, hint), ("warnings", total.problems.warnings, "")]
     for name, number, note in rows:
-        bad = name == "differences" and number
-        style = ("bold red" if bad else "bold green") if name == "differences" else ""
+        style = ("bold red" if number else "bold green") if name in {"differences", "errors"} else ""
         console.print(Text(f"{name:<18}{number:>12,}", style=style) + Text(note, style="dim"))
     if total.smaller_stacks:
         console.print(f"smaller stack: {total.smaller_stacks}, each with an unreachable handler")

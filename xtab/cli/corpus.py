@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from xtab.analysis.roundtrip import code_objects, round_trip
+from xtab.analysis.verify import ERROR, WARNING, verify
 from xtab.cli.targets import load
 from xtab.errors import TargetError
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from xtab.analysis.roundtrip import Difference
     from xtab.cli.targets import Source
 
-__all__ = ["FileReport", "FoundDifference", "SmallerStack", "Summary", "check_source", "summary"]
+__all__ = ["FileReport", "FoundDifference", "ProblemCounts", "SmallerStack", "Summary", "check_source", "summary"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,14 @@ class SmallerStack:
 
 
 @dataclass(frozen=True, slots=True)
+class ProblemCounts:
+    """How many problems the verifier found."""
+
+    errors: int
+    warnings: int
+
+
+@dataclass(frozen=True, slots=True)
 class FileReport:
     """What `check_source` found in one file."""
 
@@ -52,6 +61,7 @@ class FileReport:
     instructions: int = 0
     smaller_stacks: tuple[SmallerStack, ...] = ()
     differences: tuple[FoundDifference, ...] = ()
+    problems: ProblemCounts | None = None  #: None: nothing was verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +76,17 @@ class Summary:
     instructions: int
     smaller_stacks: int
     differences: int
+    problems: ProblemCounts | None  #: None: nothing was verified
     seconds: float
 
 
-def check_source(source: Source) -> FileReport:
-    """Check all code objects of one source. It never raises: what can't be read or compiled has an `error`."""
+def check_source(source: Source, *, verified: bool = False) -> FileReport:
+    """Check all code objects of one source. It never raises: what can't be read or compiled has an `error`.
+
+    Args:
+        source: what to check.
+        verified: whether to verify them too.
+    """
     try:
         roots = load(source)
     except TargetError as error:
@@ -91,7 +107,13 @@ def check_source(source: Source) -> FileReport:
             if trip.unreachable_handler is not None
         ),
         differences=tuple(_found(code, difference) for code, trip in trips for difference in trip.differences),
+        problems=_count(codes) if verified else None,
     )
+
+
+def _count(codes: list[CodeType]) -> ProblemCounts:
+    found = [problem.severity for code in codes for problem in verify(code)]
+    return ProblemCounts(found.count(ERROR), found.count(WARNING))
 
 
 def _found(code: CodeType, difference: Difference) -> FoundDifference:
@@ -101,6 +123,8 @@ def _found(code: CodeType, difference: Difference) -> FoundDifference:
 
 def summary(reports: list[FileReport], seconds: float) -> Summary:
     """The sums over `reports`."""
+    counts = [report.problems for report in reports if report.problems is not None]
+    problems = ProblemCounts(sum(count.errors for count in counts), sum(count.warnings for count in counts))
     return Summary(
         files=len(reports),
         not_compilable=sum(report.error is not None for report in reports),
@@ -110,5 +134,6 @@ def summary(reports: list[FileReport], seconds: float) -> Summary:
         instructions=sum(report.instructions for report in reports),
         smaller_stacks=sum(len(report.smaller_stacks) for report in reports),
         differences=sum(len(report.differences) for report in reports),
+        problems=problems if counts else None,
         seconds=round(seconds, 1),
     )

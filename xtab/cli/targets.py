@@ -19,19 +19,21 @@ from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from xtab.analysis.roundtrip import code_objects
 from xtab.errors import TargetError
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import BinaryIO
 
-__all__ = ["TARGETS_HELP", "Source", "find_sources", "load"]
+__all__ = ["TARGETS", "TARGETS_HELP", "Source", "find_sources", "load", "pick", "pyc_payload", "read"]
 
-TARGETS_HELP = """\
+_Code = TypeVar("_Code")
+
+TARGETS = """\
 A TARGET is one of
 
 \b
@@ -46,7 +48,9 @@ A TARGET is one of
   -                    source on stdin
 
 Nothing is executed: sources are compiled, not imported, and a module is found
-without importing its parents. Reading a .pyc uses marshal, which is not safe
+without importing its parents. """
+TARGETS_HELP = f"""\
+{TARGETS}Reading a .pyc uses marshal, which is not safe
 for files from strangers.
 """
 
@@ -161,14 +165,25 @@ def load(source: Source) -> list[CodeType]:
     Raises:
         TargetError: it can't be read or compiled, or has no code object of that name.
     """
-    data = source.data
-    if data is None:
-        try:
-            data = Path(source.name).read_bytes()
-        except OSError as error:
-            raise TargetError(f"expected a file that can be read, but found: {error.strerror}") from None
+    data = read(source)
     code = _read_pyc(data, source.name) if source.name.endswith(".pyc") else _compile(data, source.name)
-    return [code] if source.qualname is None else _pick(code, source.qualname)
+    if source.qualname is None:
+        return [code]
+    return pick(list(code_objects(code)), source.qualname, lambda inner: inner.co_qualname)
+
+
+def read(source: Source) -> bytes:
+    """The content of a source.
+
+    Raises:
+        TargetError: the file can't be read.
+    """
+    if source.data is not None:
+        return source.data
+    try:
+        return Path(source.name).read_bytes()
+    except OSError as error:
+        raise TargetError(f"expected a file that can be read, but found: {error.strerror}") from None
 
 
 def _compile(data: bytes, name: str) -> CodeType:
@@ -183,14 +198,24 @@ def _compile(data: bytes, name: str) -> CodeType:
         raise TargetError(f"{type(error).__name__}: {error}".rstrip(": ")) from None
 
 
-def _read_pyc(data: bytes, name: str) -> CodeType:
+def pyc_payload(data: bytes, name: str) -> bytes:
+    """What is behind the header of a .pyc of this Python.
+
+    Raises:
+        TargetError: it isn't one; the message names the Python that wrote it, if xtab knows that.
+    """
     magic = int.from_bytes(data[:2], "little")
     if data[2:4] != b"\r\n" or len(data) < _PYC_HEADER:
         raise TargetError("expected a .pyc file, but found something else")
     if magic != CURRENT.magic:
         raise _other_version(magic, name)
+    return data[_PYC_HEADER:]
+
+
+def _read_pyc(data: bytes, name: str) -> CodeType:
+    payload = pyc_payload(data, name)
     try:
-        code = marshal.loads(data[_PYC_HEADER:])
+        code = marshal.loads(payload)
     except (EOFError, ValueError, TypeError) as error:
         raise TargetError(f"expected a code object behind the header, but found: {error}") from None
     if not isinstance(code, CodeType):
@@ -209,14 +234,17 @@ def _other_version(magic: int, name: str) -> TargetError:
     return TargetError(f"{message}another Python (magic {magic})")
 
 
-def _pick(code: CodeType, qualname: str) -> list[CodeType]:
-    """The code objects of that name; several if it was defined several times."""
-    known = list(code_objects(code))
-    found = [inner for inner in known if inner.co_qualname == qualname]
+def pick(known: list[_Code], qualname: str, name_of: Callable[[_Code], str]) -> list[_Code]:
+    """The code objects of that name; several if it was defined several times.
+
+    Raises:
+        TargetError: there is none.
+    """
+    found = [inner for inner in known if name_of(inner) == qualname]
     if not found:
-        found = [inner for inner in known if _short(inner.co_qualname) == _short(qualname)]
+        found = [inner for inner in known if _short(name_of(inner)) == _short(qualname)]
     if not found:
-        names = {inner.co_qualname for inner in known}
+        names = {name_of(inner) for inner in known}
         raise TargetError(f"expected a code object in it, but found none named {qualname!r}{_close(qualname, names)}")
     return found
 
