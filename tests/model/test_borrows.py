@@ -87,6 +87,22 @@ def test_a_jump_into_the_middle_does():
     assert after(jump)[:2] == ALL[1:3]
 
 
+def test_a_jump_that_is_led_elsewhere_does_not():
+    """It consumes what it tests, wherever it leads; what leads to the new instructions finds nothing borrowed."""
+
+    def guarded(a):
+        if a is None:
+            a = 1
+        return a
+
+    def in_front(body):
+        for each in body.insertion_points()[2:]:
+            if each.exn_tab_entry is None and any(other.target is each for other in body.instructions):
+                body.insert_before(each, [I("LOAD_CONST", None), I("POP_TOP")])
+
+    assert after(in_front, guarded) == borrowed(guarded) != []
+
+
 def test_a_consumer_that_went_does():
     """So does one at the end of the body, where nothing comes behind."""
 
@@ -187,7 +203,8 @@ def test_each_instruction_is_looked_at_once(monkeypatch):
     namespace = {}
     exec("def f(a):\n" + "    a.x += 1\n" * 2_000, namespace)
     body = xtab.decode(namespace["f"])
-    body.insert_after(body.instructions[0], [I("LOAD_CONST", None), I("POP_TOP")])
+    for place in body.instructions[1], body.instructions[-1]:
+        body.insert_before(place, [I("LOAD_CONST", None), I("POP_TOP")])
     moves = []
     move = borrows._move
     monkeypatch.setattr(borrows, "_move", lambda *arguments: (moves.append(1), move(*arguments)))

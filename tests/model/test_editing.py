@@ -379,6 +379,26 @@ def test_a_new_jump_to_the_anchor_stays_one():
     assert skip.target is loop
 
 
+def test_a_jump_that_was_led_elsewhere_says_so_and_stays_untouched():
+    body = xtab.decode(lambda a: 1 if a else 2)
+    jump = next(each for each in body.instructions if each.is_jump and each.target in body.insertion_points())
+    first, second = I("NOP"), I("NOP")
+    body.insert_before(jump.target, [first])
+    assert jump.target is first
+    assert jump.arg is None
+    assert not body._source.touched
+    body.insert_before(first, [second])
+    assert jump.target is second
+    laid_out = xtab.decode(xtab.assemble(body)).instructions
+    assert laid_out[body.instructions.index(jump)].target is laid_out[body.instructions.index(second)]
+    jump.location = None  # touched now: it leads there still
+    assert jump.target is second
+    assert jump.arg is None
+    body.instructions.remove(second)
+    with pytest.raises(xtab.AssembleError, match="lead to an instruction of this body"):
+        xtab.assemble(body)
+
+
 def test_what_is_replaced_may_be_among_what_comes_instead():
     """What led to an instruction leads to what stands before it now; a new jump leads where it was made to."""
     body = xtab.decode(CASES["b36"])

@@ -45,7 +45,7 @@ def guarded(body):
 def called(body):
     """A call before every line."""
     free = set(body.insertion_points())
-    body.insert_copies_before([each for each, line in body.line_starts() if line and each in free], a_call())
+    body.insert_copies_before([each for each, line in body.line_starts() if line and each in free], A_CALL)
 
 
 def finally_everywhere(body):
@@ -86,4 +86,5 @@ def a_call():
     return emit.call_method(emit.load_const(()), "__len__") + emit.pop()
 
 
+A_CALL = a_call()  #: to be copied
 TRANSFORMS = {each.__name__: each for each in (nothing, nops, wide, guarded, called, finally_everywhere)}

@@ -5,7 +5,8 @@ for the instructions as they stood; so the proof holds while those from the load
 between them apart, with the handlers that they had, and nothing new jumps in between:
 
 1. The instructions are cut into runs that stand as they did (`_cuts`).
-2. One pass keeps which load each value on the stack comes from (`_alive_at`): through SWAP and COPY, and through the
+2. Runs at whose end the stack is not higher than it ever was in them have left nothing there (`_alive_at`). In others
+   one pass keeps which load each value on the stack comes from (`_alive_behind`): through SWAP and COPY, and through
    instructions that hand on what they took. At the end of a block nothing borrowed is left: the compiler sees to that.
 3. A load whose value is alive where a run ends becomes the form that counts.
 
@@ -14,10 +15,12 @@ Linear. Follows Python/flowgraph.c, optimize_load_fast.
 
 from __future__ import annotations
 
-from itertools import compress
+from bisect import bisect_right
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from xtab.format.opcodes import CURRENT
+from xtab.model.depths import straight_heights
 from xtab.model.instruction import Fields
 
 if TYPE_CHECKING:
@@ -29,19 +32,21 @@ __all__ = ["unborrow"]
 
 _BORROWS = bytes(op in CURRENT.borrows for op in range(256))
 _COPY = CURRENT.number["COPY"]
-_SHUFFLES = frozenset({CURRENT.number["SWAP"], _COPY})
+_SWAP = CURRENT.number["SWAP"]
+_SHUFFLES = frozenset({_SWAP, _COPY})
+#: 1 for what may put a value that was borrowed below where it was: what hands on one of several that it takes
+_MOVES_DOWN = bytes(
+    op == _SWAP or (CURRENT.hands_on[op] > 0 and max(CURRENT.taken(op, 0), CURRENT.taken(op, 1)) > 1)
+    for op in range(256)
+)
 
 
 def unborrow(found: BodyShape, source: Source) -> BodyShape:
     """The same body with counting loads where the others may not be safe any more."""
     shape = found.shape
-    loads = list(compress(range(len(shape.opcodes)), shape.opcodes.translate(_BORROWS)))
-    if not loads:
+    if 1 not in shape.opcodes.translate(_BORROWS):
         return found
-    stretches = _stretches(found, source)
-    if _as_decoded(stretches, len(source.opcodes)):
-        return found
-    unsafe = _alive_at(_cuts(found, source, stretches), found).intersection(loads)
+    unsafe = [place for place in _alive_at(_cuts(found, source), found) if shape.opcodes[place] in CURRENT.borrows]
     if not unsafe:
         return found
     opcodes = bytearray(shape.opcodes)
@@ -50,82 +55,94 @@ def unborrow(found: BodyShape, source: Source) -> BodyShape:
     return found._replace(shape=shape._replace(opcodes=bytes(opcodes)), plain=False)
 
 
-def _stretches(found: BodyShape, source: Source) -> list[Part]:
-    """The parts of the body as far as they matter here.
+def _cuts(found: BodyShape, source: Source) -> set[int]:
+    """Where the next run begins, NOPs between the parts of one included; and the end, if it is another one.
 
-    Instructions that were touched but say what they said belong to a stretch; NOPs are left out.
+    Instructions that were touched but say what they said belong to a run.
     """
-    opcodes, args = found.shape.opcodes, found.shape.args
-    stretches: list[Part] = []
+    (opcodes, args, _, targets, regions), instructions = found.shape, found.instructions
+    cuts: set[int] = set()
+    parts: list[Part] = []  # as far as they matter here
+    behind = 0  # the decoded instruction that would go on with the run
     for place, decoded, length in found.parts:
         old = decoded
-        if old < 0:
-            at = found.instructions[place]._at
-            if isinstance(at, Fields) and at.place >= 0 and found.instructions[place]._source is source:
+        if old < 0 and length == 1:
+            at = instructions[place]._at
+            if isinstance(at, Fields) and at.place >= 0 and instructions[place]._source is source:
                 same = opcodes[place] == source.opcodes[at.place] and args[place] == source.args[at.place]
                 old = at.place if same else -1  # a jump that was given a target has lost its distance
-            elif length == 1 and opcodes[place] == CURRENT.nop:
+            elif opcodes[place] == CURRENT.nop:
                 continue
-        stretches.append((place, old, length))
-    return stretches
-
-
-def _as_decoded(stretches: list[Part], count: int) -> bool:
-    """Whether all that was decoded stands in its order, and nothing else."""
-    behind = 0
-    for _, old, length in stretches:
-        if old != behind:
-            return False
-        behind += length
-    return behind == count
-
-
-def _cuts(found: BodyShape, source: Source, stretches: list[Part]) -> set[int]:
-    """Where the next run begins, NOPs between the parts of one included; and the end."""
-    size = len(found.shape.opcodes)
-    cuts = {size}
-    origins = [-1] * size
-    behind = -1  # the decoded instruction that would go on with the run
-    for place, old, length in stretches:
+        parts.append((place, old, length))
         if old < 0 or old != behind:
             cuts.add(place)
-        if old >= 0:
-            origins[place : place + length] = range(old, old + length)
         behind = old + length if old >= 0 else -1
-    cuts.update(_respanned(found, source, origins))
-    known = set(source.targets.values()) | {region.handler for region in source.shape.regions}
-    for target in {*found.shape.targets.values(), *(region.handler for region in found.shape.regions)}:
-        if origins[target] not in known:
-            cuts.add(target)
+    if behind != len(source.opcodes):
+        cuts.add(len(opcodes))
+    if not cuts and not found.loose and regions == source.shape.regions:
+        return cuts
+    cuts.update(_respanned(found, source, parts))
+    led_to = {targets[jump] for jump in found.loose}.union([region[2] for region in regions])
+    known = set(source.targets.values()).union([region[2] for region in source.shape.regions])
+    cuts.update([target for target in led_to - cuts if _origin(target, parts) not in known])
     return cuts
 
 
-def _respanned(found: BodyShape, source: Source, origins: list[int]) -> list[int]:
+def _origin(place: int, parts: list[Part]) -> int:
+    """Where an instruction stood when it was decoded; -1 if it was not, or says something else now."""
+    number = bisect_right(parts, (place + 1,)) - 1
+    first, old, length = parts[number] if number >= 0 else (0, -1, 0)
+    return old + place - first if old >= 0 and place < first + length else -1
+
+
+def _respanned(found: BodyShape, source: Source, parts: list[Part]) -> list[int]:
     """The instructions that have another handler than when they were decoded, one that keeps values of the stack.
 
     What is kept outlives its block then, in code that the compiler has not seen.
     """
+    keeping = [region for region in found.shape.regions if region[3]]
+    if not keeping:
+        return []
     before: dict[int, tuple[int, int | None, bool]] = {}
     for region in source.shape.regions:
         before.update(dict.fromkeys(range(region.first, region.end), region[2:]))
+    origins = [-1] * len(found.shape.opcodes)
+    for place, old, length in parts:
+        if old >= 0:
+            origins[place : place + length] = range(old, old + length)
     return [
         place
-        for first, end, handler, depth, lasti in found.shape.regions
-        if depth
+        for first, end, handler, depth, lasti in keeping
         for place in range(first, end)
         if origins[place] >= 0 and before.get(origins[place]) != (origins[handler], depth, lasti)
     ]
 
 
 def _alive_at(cuts: set[int], found: BodyShape) -> set[int]:
-    """The loads whose value may be on the stack still where a run ends. -1 stands for all other values."""
-    opcodes, args, _, targets, _ = found.shape
+    """The loads whose value may be on the stack still where a run ends.
+
+    Values stay in the slot where they were put, unless an instruction moves them down. So where none does, and the
+    stack is nowhere in a run lower than at its end, nothing that the run has put there is left: mostly so.
+    """
+    if not cuts:
+        return set()
+    opcodes, heights = found.shape.opcodes, straight_heights(found.shape)
+    loads, moves = opcodes.translate(_BORROWS), opcodes.translate(_MOVES_DOWN)
     alive: set[int] = set()
+    for begin, end in pairwise(sorted({0, *cuts})):
+        if loads.find(1, begin, end) < 0:
+            continue
+        if heights[end] > min(heights[begin:end]) or moves.find(1, begin, end) >= 0:
+            alive.update(_alive_behind(begin, end, found))
+    return alive
+
+
+def _alive_behind(begin: int, end: int, found: BodyShape) -> list[int]:
+    """The loads in [begin, end) whose value may be on the stack still behind them. -1 stands for all other values."""
+    opcodes, args, _, targets, _ = found.shape
     stack: list[int] = []  # for each value the load that borrowed it; what lies below it is borrowed nowhere in sight
-    for place, (opcode, arg) in enumerate(zip(opcodes, args, strict=True)):
-        if stack and place in cuts:
-            alive.update(stack)
-            stack.clear()
+    for place in range(begin, end):
+        opcode, arg = opcodes[place], args[place]
         if opcode in CURRENT.borrows:
             stack += [place] * CURRENT.effect(opcode, arg)
         elif opcode in _SHUFFLES:
@@ -138,7 +155,7 @@ def _alive_at(cuts: set[int], found: BodyShape) -> set[int]:
             _move(stack, opcode, arg)
         if CURRENT.stops[opcode] or place in targets:
             stack.clear()  # the block ends, and the compiler lets nothing borrowed live on then
-    return alive.union(stack)
+    return stack
 
 
 def _move(stack: list[int], opcode: int, arg: int) -> None:

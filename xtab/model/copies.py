@@ -52,7 +52,8 @@ def insert_copies(
     old = instructions.copy() if led_to and not plain else []
     woven: list[Instruction] = []
     done = 0
-    for number, place in sorted(enumerate(places), key=lambda pair: pair[1]):
+    for number in sorted(range(len(places)), key=places.__getitem__):
+        place = places[number]
         woven += instructions[done:place]
         woven += copies[number * count : (number + 1) * count]
         done = place
@@ -85,17 +86,17 @@ def _open_places(body: Body, anchors: Sequence[Any], *, led_to: bool) -> list[in
     decoded = as_decoded(body)
     known = {} if decoded else {each: place for place, each in enumerate(instructions)}
     seams = open_seams(opcodes_of(body), led_to=led_to)
-    places: list[int] = []
-    for anchor in anchors:
-        if decoded:
-            place: Any = anchor._at if isinstance(anchor, Instruction) and anchor._source is source else None
-        else:
-            place = known.get(anchor)
-        if place is None:
-            raise XtabError(f"expected an instruction of this body, but found {anchor!r}, which is not in it")
+    places: list[Any]
+    if decoded:
+        places = [each._at if isinstance(each, Instruction) and each._source is source else None for each in anchors]
+    else:
+        places = [known.get(anchor) for anchor in anchors]
+    if None in places:
+        anchor = anchors[places.index(None)]
+        raise XtabError(f"expected an instruction of this body, but found {anchor!r}, which is not in it")
+    for place in places:
         if not seams[place]:
             Seams(instructions).refuse(place, led_to=led_to)
-        places.append(place)
     return places
 
 

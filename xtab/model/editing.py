@@ -189,12 +189,10 @@ def lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instr
     source = body._source
     wanted = {anchor._at for anchor in instead if anchor._source is source and isinstance(anchor._at, int)}
     wanted |= {anchor._at.place for anchor in instead if anchor._source is source and isinstance(anchor._at, Fields)}
-    jumps = [body._original[jump] for jump, target in source.targets.items() if target in wanted]
+    jumps = [body._original[jump] for jump, target in source.targets.items() if target in wanted or jump in source.led]
     jumps += [each for each in instructions if not isinstance(each._at, int) or each._source is not source]
     for jump in jumps:
-        if jump.is_jump and jump.operand in instead:
-            fields = jump._touch()  # what setting the operand of a jump does, with no need to look at it again
-            fields.operand, fields.arg = instead[fields.operand], 0
+        jump._lead(instead)
     for span in spans_of(instructions):
         span.target = instead.get(span.target, span.target)
 

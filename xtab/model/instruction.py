@@ -7,6 +7,7 @@ that was made by hand, it has `Fields` of its own.
 from __future__ import annotations
 
 import difflib
+from copy import copy as copy_of
 from typing import TYPE_CHECKING, Any, Final
 
 from xtab.errors import XtabError
@@ -14,7 +15,7 @@ from xtab.format.locations import Location
 from xtab.format.opcodes import CURRENT, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from xtab.model.source import Source
 
@@ -58,15 +59,16 @@ class Stencil:
     when that is a place, so that nobody has to read a location before somebody asks for it.
     """
 
-    __slots__ = ("fields", "opcodes", "source")
+    __slots__ = ("args", "fields", "opcodes", "source")
 
     def __init__(self, source: Source, instructions: Sequence[Instruction]) -> None:
         self.source = source
-        self.opcodes = bytes([each.opcode for each in instructions])
         self.fields: list[Fields] = []  #: shared by all copies; one that is touched gets its own
         for each in instructions:
-            operand = RAW if CURRENT.kind[each.opcode] == Kind.NONE else each.operand
-            self.fields.append(Fields(each.opcode, each.flags, operand, self, -1))
+            own: Any = each._at if each._source is None else copy_of(each)._at
+            self.fields.append(Fields(own.opcode, own.arg, own.operand, self, -1))
+        self.opcodes = bytes([fields.opcode for fields in self.fields])
+        self.args = [fields.arg for fields in self.fields]  #: as far as they are numbers
 
     def run_at(self, instructions: Sequence[Instruction], place: int) -> Sequence[Instruction] | None:
         """The copies from a place on, if they stand there, all of them and beside the same instruction."""
@@ -137,7 +139,7 @@ class Instruction:
     # _source: the Source it was decoded from, or None
     # _at: its place there, as long as nobody touched it; then, and in made ones, Fields
     # _span: the innermost span that protects it
-    # _target: what it jumps to; only set for jumps that nobody touched
+    # _target: what it jumps to; only set for jumps that were decoded, and only right while nobody touched them
     # _where: only set in copies with a Stencil: a place in the stencil's source, a Location or None
     __slots__ = ("_at", "_source", "_span", "_target", "_where")
 
@@ -187,9 +189,23 @@ class Instruction:
         source = self._source
         assert source is not None
         operand = self._target if source.is_jump(at) else RAW
-        self._at = fields = Fields(source.opcodes[at], source.args[at], operand, AS_DECODED, at)
+        arg = 0 if at in source.led else source.args[at]
+        self._at = fields = Fields(source.opcodes[at], arg, operand, AS_DECODED, at)
         source.touched.add(at)
         return fields
+
+    def _lead(self, instead: Mapping[Any, Instruction]) -> None:
+        """Lead a jump to what stands instead of its target. That touches no other field: it may stay in a stretch."""
+        at = self._at
+        if isinstance(at, Fields):
+            if CURRENT.kind[at.opcode] == Kind.TARGET and at.operand in instead:
+                at.operand, at.arg = instead[at.operand], 0
+            return
+        source = self._source
+        assert source is not None
+        if source.is_jump(at) and self._target in instead:
+            self._target = instead[self._target]
+            source.led.add(at)
 
     def _arg(self) -> int:
         at = self._at
@@ -264,7 +280,9 @@ class Instruction:
         at = self._at
         if isinstance(at, Fields):
             return at.arg if at.operand is RAW or (at.arg and self.is_jump) else None
-        return self._source.args[at]  # type: ignore[union-attr]
+        source = self._source
+        assert source is not None
+        return None if at in source.led else source.args[at]
 
     @property
     def target(self) -> Instruction | None:

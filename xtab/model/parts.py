@@ -33,7 +33,8 @@ def places_of(instructions: list[Instruction], body: Body) -> Places:  # one loo
     original, source = body._original, body._source
     parts: list[Part] = []
     stretches: list[Part] = []
-    single: dict[Instruction, int] = {}
+    others: list[Instruction] = []
+    places: list[int] = []  # of the others
     touched = sorted(source.touched)
     place, size, count = 0, len(instructions), len(original)
     behind, in_order = 0, True
@@ -66,11 +67,14 @@ def places_of(instructions: list[Instruction], body: Body) -> Places:  # one loo
             run = _run_of_copies(instructions, place) or [instruction]
             length = len(run)
             parts.append((place, -1, length))
-            behind_them = len(single) + length
-            single.update(zip(run, range(place, place + length), strict=True))
-            if len(single) != behind_them:
-                raise _twice(instructions, place)
+            others += run
+            places += range(place, place + length)
             place += length
+    single = dict(zip(others, places, strict=True))
+    if len(single) != len(others):
+        raise _twice(
+            instructions, next(place for each, place in zip(others, places, strict=True) if single[each] != place)
+        )
     if not in_order:
         stretches.sort(key=itemgetter(1))
         _check_apart(instructions, stretches)
@@ -109,9 +113,13 @@ def _no_instruction(found: Any, place: int) -> AssembleError:
 def _same(now: list[Instruction], place: int, before: list[Instruction], old: int, limit: int) -> int:
     """How many instructions from `place` on are those from `old` on: two at least, `limit` at most.
 
-    Ever larger steps, then ever smaller ones: the time is that of what is found.
+    A few one by one, then ever larger steps, then ever smaller ones: the time is that of what is found.
     """
     length, step = 2, _FIRST_STEP
+    while length < limit and length < step:
+        if now[place + length] is not before[old + length]:
+            return length
+        length += 1
     while step and length < limit:
         end = min(length + step, limit)
         if now[place + length : place + end] == before[old + length : old + end]:
@@ -126,7 +134,7 @@ def _same(now: list[Instruction], place: int, before: list[Instruction], old: in
 class Places:
     """Where each instruction stands."""
 
-    __slots__ = ("_olds", "_original", "_source", "_stretches", "in_order", "parts", "single")
+    __slots__ = ("_olds", "_original", "_source", "_stretches", "in_order", "parts", "single", "whole")
 
     def __init__(
         self, body: Body, parts: list[Part], stretches: list[Part], single: dict[Instruction, int], in_order: bool
@@ -138,6 +146,7 @@ class Places:
         self._olds = [stretch[1] for stretch in stretches]
         self.single = single  #: instructions that belong to no stretch -> place
         self.in_order = in_order  #: whether the stretches stand in the order in which they were decoded
+        self.whole = parts == [(0, 0, len(body._original))]  #: whether all stands as it was decoded, and nothing else
 
     def of_old(self, old: int) -> int | None:
         """The place of the instruction decoded at `old`, as long as it is untouched; None if it isn't there."""

@@ -10,9 +10,10 @@ From 3.12 on neighbours with the same location share an entry; 3.11 writes one f
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xtab.format.locations import decode_entry, encode_location, entry_units, line_delta
 from xtab.format.opcodes import CURRENT
@@ -31,6 +32,7 @@ __all__ = ["location_table"]
 _NO_LOCATION = 31  # the first byte of such an entry, without its units
 _FULL = 7  # the low bits of an entry that covers as many units as it can
 _BASE = 1 << 20  # any line to count from will do
+_inside_entry = re.compile(rb"[\x00-\x7f]*").match
 _FEW_NOWHERE = [b"", *(encode_location(units, None, 0) for units in range(1, 9))]
 
 
@@ -64,119 +66,140 @@ def _spliced(laid_out: LaidOut, source: Source) -> bytes | None:
     found = _changes(laid_out, source)
     if found is None:
         return None
-    added, grown = found
+    nowhere, beside, grown = found
     table = source.locations.table
     out: list[bytes] = []
     done = 0
-    for cut in sorted({**added, **grown}):
+    for cut in sorted({**nowhere, **beside, **grown}):
         if cut < done:
-            if cut in added:
+            if cut in nowhere or cut in beside:
                 return None
             continue  # seen with the entry that it goes on with
         out.append(table[done:cut])
-        old, parts = added.get(cut, (-1, []))
-        front = _nowhere_before(laid_out, parts, table[cut : cut + 1]) if parts else b""
-        if front is not None and cut not in grown:
+        done = cut
+        if cut in nowhere:
+            front = _nowhere_before(nowhere[cut], table[cut : cut + 1])
+            if front is None:
+                return None
             out.append(front)
-            done = cut
+        if not beside.get(cut) and not grown.get(cut):
             continue
         if cut == len(table):
             return None
-        done = _end_of_entry(table, cut)
-        entry = table[cut:done]
-        more = grown.get(cut, 0)
-        while table[cut] & 7 == _FULL and CURRENT.merges_locations and (end := _end_of_entry(table, done)) > done:
-            if decode_entry(table[done:end], _BASE) != decode_entry(entry, _BASE - line_delta(entry)):
-                break
-            more += (table[done] & 7) + 1 + grown.get(done, 0)  # it goes on with the same location
-            done = end
-        before = b"" if front is not None else _beside(laid_out, parts, entry, old, source)
-        if before is None or abs(line_delta(entry)) >= _BASE or entry_units(entry) + more < 1:
+        extended, done = _extended_at(cut, table, beside.get(cut, b""), grown)
+        if extended is None:
             return None
-        out += front or b"", _extended(entry, before, more)
+        out.append(extended)
     out.append(table[done:])
     return b"".join(out)
 
 
+def _extended_at(cut: int, table: bytes, before: bytes, grown: dict[int, int]) -> tuple[bytes | None, int]:
+    """What `_extended` makes of the entry at a byte and those that go on with its location; and where these end."""
+    done, more = _end_of_entry(table, cut), grown.get(cut, 0)
+    entry = table[cut:done]
+    while table[cut] & 7 == _FULL and CURRENT.merges_locations and (end := _end_of_entry(table, done)) > done:
+        if not _goes_on(entry, table[done:end]):
+            break
+        more += (table[done] & 7) + 1 + grown.get(done, 0)
+        done = end
+    return _extended(entry, before, more), done
+
+
 def _end_of_entry(table: bytes, cut: int) -> int:
     """Where the bytes of the entry that begins at a byte end."""
-    end = min(cut + 1, len(table))
-    while end < len(table) and table[end] < 128:
-        end += 1
-    return end
+    return _inside_entry(table, cut + 1).end()  # type: ignore[union-attr]  # it matches nothing too
 
 
-def _changes(laid_out: LaidOut, source: Source) -> tuple[dict[int, tuple[int, list[Part]]], dict[int, int]] | None:
+def _changes(laid_out: LaidOut, source: Source) -> tuple[dict[int, bytes], dict[int, bytes], dict[int, int]] | None:
     """What stands before entries, and by how many units entries have grown; None if that is not all.
 
-    By the byte where the entry begins. What stands there comes with the place in the source of the instruction behind.
+    By the byte where the entry begins: the sizes of instructions without a location, those of copies that have the
+    location of the entry, and the units.
     """
-    sizes, old_sizes, starts, slices = laid_out.sizes, source.sizes, source.starts, source.locations
-    added: dict[int, tuple[int, list[Part]]] = {}
-    grown: dict[int, int] = {}
+    instructions, sizes, slices = laid_out.instructions, laid_out.sizes, source.locations
+    nowhere: dict[int, bytes] = {}
+    beside: dict[int, bytes] = {}
     behind = 0  # the instruction of the source that comes next
-    for part in laid_out.parts:
-        place, old, length = part
+    resized: list[Part] = []  # the parts that may have other sizes now
+    for place, decoded, length in laid_out.parts:
+        old = decoded
         if old < 0:
-            if not _stands_at(behind, laid_out.instructions[place], source):
-                cut = slices.cut_at(starts[behind])
-                if cut < 0:
+            instruction = instructions[place]
+            fields: Any = instruction._at
+            location = fields.location if isinstance(fields, Fields) else fields
+            if location is not AS_DECODED or fields.place != behind or instruction._source is not source:
+                cut = slices.cut_at(source.starts[behind])
+                if cut < 0 or cut in beside:
                     return None
-                added.setdefault(cut, (behind, []))[1].append(part)
+                if location is None:
+                    nowhere[cut] = nowhere.get(cut, b"") + sizes[place : place + 1]
+                elif cut not in nowhere and _is_beside(instruction, behind, source):
+                    beside[cut] = bytes(sizes[place : place + length])
+                else:
+                    return None
                 continue
             old = behind
         if old != behind:
             return None
         behind = old + length
-        if sizes[place : place + length] != old_sizes[old:behind]:
-            for at, new in enumerate(sizes[place : place + length], old):
-                if new != old_sizes[at]:
-                    cut = slices.cut_of(starts[at])
-                    grown[cut] = grown.get(cut, 0) + new - old_sizes[at]
-    complete = behind == len(old_sizes) and slices.cut_at(starts[behind]) >= 0
-    return (added, grown) if complete else None
-
-
-def _stands_at(old: int, instruction: Instruction, source: Source) -> bool:
-    """Whether a single instruction is the one decoded at `old`, and has its location still."""
-    at = instruction._at
-    return isinstance(at, Fields) and at.location is AS_DECODED and at.place == old and instruction._source is source
-
-
-def _nowhere_before(laid_out: LaidOut, added: list[Part], entry: bytes) -> bytes | None:
-    """The entries of instructions without a location that come before an entry; None if they are to share that one."""
-    sizes, instructions = laid_out.sizes, laid_out.instructions
-    for place, _, length in added:
-        at = instructions[place]._at
-        if length > 1 or not isinstance(at, Fields) or at.location is not None:
-            return None
-    units = [sizes[place] for place, _, _ in added]
-    if not CURRENT.merges_locations:
-        return b"".join([_nowhere(each) for each in units])
-    return None if entry and entry[0] >> 3 == _NO_LOCATION else _nowhere(sum(units))
-
-
-def _beside(laid_out: LaidOut, added: list[Part], entry: bytes, old: int, source: Source) -> bytes | None:
-    """The sizes of copies that have the location of the entry behind them; None if it isn't so simple."""
-    first, _, length = added[0]
-    instruction = laid_out.instructions[first]
-    at = instruction._at
-    if (
-        len(added) > 1
-        or not entry
-        or not (isinstance(at, Fields) and isinstance(at.location, Stencil) and at.location.source is source)
-        or instruction._where != old
-        or (CURRENT.merges_locations and not line_delta(entry))  # the entry before may be the same, and share it
-    ):
+        if decoded < 0 or not laid_out.plain:
+            resized.append((place, old, length))
+    if behind < len(source.sizes) or slices.cut_at(source.starts[behind]) < 0:
         return None
-    return bytes(laid_out.sizes[first : first + length])
+    return nowhere, beside, _grown(resized, sizes, source)
 
 
-@lru_cache(maxsize=1024)
-def _extended(entry: bytes, before: bytes, grown: int) -> bytes:
-    """An entry that covers `grown` units more, and its location for instructions before it, whose sizes are given."""
-    location = decode_entry(entry, _BASE)
+def _grown(parts: list[Part], sizes: bytearray, source: Source) -> dict[int, int]:
+    """By how many units the entries of some decoded instructions have grown, by the byte where the entry begins."""
+    grown: dict[int, int] = {}
+    for place, old, length in parts:
+        if sizes[place : place + length] == source.sizes[old : old + length]:
+            continue
+        for at, new in enumerate(sizes[place : place + length], old):
+            if new != source.sizes[at]:
+                cut = source.locations.cut_of(source.starts[at])
+                grown[cut] = grown.get(cut, 0) + new - source.sizes[at]
+    return grown
+
+
+def _is_beside(instruction: Instruction, old: int, source: Source) -> bool:
+    """Whether a copy has the location of the instruction decoded at `old`."""
+    at = instruction._at
+    return (
+        isinstance(at, Fields)
+        and isinstance(at.location, Stencil)
+        and at.location.source is source
+        and instruction._where == old
+    )
+
+
+@lru_cache(maxsize=4096)
+def _goes_on(entry: bytes, behind: bytes) -> bool:
+    """Whether the entry behind another one gives the same location."""
+    return decode_entry(behind, _BASE) == decode_entry(entry, _BASE - line_delta(entry))
+
+
+def _nowhere_before(sizes: bytes, entry: bytes) -> bytes | None:
+    """The entries of instructions without a location that come before an entry; None if they are to share that one."""
+    if not CURRENT.merges_locations:
+        return b"".join([_nowhere(size) for size in sizes])
+    return None if entry and entry[0] >> 3 == _NO_LOCATION else _nowhere(sum(sizes))
+
+
+@lru_cache(maxsize=4096)
+def _extended(entry: bytes, before: bytes, grown: int) -> bytes | None:
+    """An entry that covers `grown` units more, and its location for instructions before it, whose sizes are given.
+
+    None if it isn't so simple.
+    """
+    delta = line_delta(entry)
     units = entry_units(entry) + grown
+    if abs(delta) >= _BASE or units < 1:
+        return None
+    if before and CURRENT.merges_locations and not delta:  # the entry before may be the same, and share it
+        return None
+    location = decode_entry(entry, _BASE)
     if CURRENT.merges_locations:
         return encode_location(sum(before) + units, location, _BASE)
     line = _BASE if location is None else location.line

@@ -112,7 +112,7 @@ def _columns(
         if length > 1:
             stencil = at.location  # type: ignore[union-attr]
             opcodes.append(stencil.opcodes)
-            args += [fields.arg for fields in stencil.fields]
+            args += stencil.args
             if stencil not in runs:
                 runs[stencil] = []
                 given += [
@@ -151,9 +151,12 @@ def _targets(
     instructions: list[Instruction], opcodes: bytes, places: Places, source: Source
 ) -> tuple[dict[int, int], list[int]]:
     """Index of each jump -> index of its target, in order; and the jumps that are not in one stretch with theirs."""
+    if places.whole and not source.led:
+        return source.targets.copy(), []
     targets: dict[int, int] = {}
     loose: list[int] = []
-    jumps, old_targets = source.jumps, source.targets
+    number, behind = 0, 0  # the jump that comes next if the next stretch does too
+    jumps, old_targets, led = source.jumps, source.targets, source.led
     for place, old, length in places.parts:
         if old < 0:
             if length == 1 and CURRENT.kind[opcodes[place]] == Kind.TARGET:
@@ -164,12 +167,14 @@ def _targets(
                 loose.append(place)
             continue
         shift, end = place - old, old + length
-        for jump in jumps[bisect_left(jumps, old) : bisect_left(jumps, end)]:
+        first = number if old == behind else bisect_left(jumps, old)
+        number, behind = bisect_left(jumps, end, first), end
+        for jump in jumps[first:number]:
             target = old_targets[jump]
-            if old <= target < end:
+            if old <= target < end and jump not in led:
                 targets[jump + shift] = target + shift
                 continue
-            found = places.of_decoded(target)
+            found = places.find(instructions[jump + shift]._target)
             if found is None:
                 raise _no_target(instructions[jump + shift], jump + shift)
             targets[jump + shift] = found
@@ -194,11 +199,13 @@ def _number_operands(
         before = len(tables.varnames)
         for place in given:
             instruction = instructions[place]
-            with _naming(place, instruction):
-                arg = tables.number(opcodes[place], instruction.operand, instruction.flags)
-                if not 0 <= arg < 1 << 31:
-                    raise XtabError(f"expected an operand from 0 to 2**31 - 1, but found {arg}")
-                args[place] = arg
+            try:
+                args[place] = arg = tables.number(opcodes[place], instruction.operand, instruction.flags)
+            except XtabError as error:
+                raise AssembleError(str(error), instruction=instruction, index=place) from error
+            if not 0 <= arg < 1 << 31:
+                message = f"expected an operand from 0 to 2**31 - 1, but found {arg}"
+                raise AssembleError(message, instruction=instruction, index=place)
 
 
 def _renumber(
@@ -207,23 +214,10 @@ def _renumber(
     """Variables were added, which moved others: give those that were numbers from the start their new ones."""
     for place in compress(range(len(opcodes)), opcodes.translate(_NAMES_VARIABLES)):
         if place not in settled:
-            with _naming(place, instructions[place]):
+            try:
                 args[place] = source.tables.current_number(opcodes[place], args[place])
-
-
-class _naming:  # noqa: N801  # used like a function
-    """Within it, an XtabError is raised again as an AssembleError that names the instruction."""
-
-    def __init__(self, place: int, instruction: Instruction) -> None:
-        self._place = place
-        self._instruction = instruction
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _type: object, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, XtabError):
-            raise AssembleError(str(error), instruction=self._instruction, index=self._place) from error
+            except XtabError as error:
+                raise AssembleError(str(error), instruction=instructions[place], index=place) from error
 
 
 def _spans_kept(places: Places, body: Body) -> bool:
@@ -245,6 +239,8 @@ def _kept_regions(places: Places, body: Body) -> list[Region] | None:
     if not places.in_order or not _spans_kept(places, body):
         return None
     regions = body._source.shape.regions
+    if places.whole:
+        return regions
     kept: list[Region] = []
     number, count, new = 0, len(regions), tuple.__new__
     for place, old, length in places.parts:

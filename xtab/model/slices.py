@@ -21,9 +21,9 @@ _INSIDE_ENTRY = bytes(range(128))
 _BEGINS_ENTRY = bytes(byte >> 7 for byte in range(256))
 _UNITS = bytes((byte & 7) + 1 for byte in range(256))
 _CHANGES_LINE = bytes(byte >= 0xD8 for byte in range(256))  # 128, and from form 11 on
-_NOWHERE = 0xF8
+_SAME_LINE = 26  # the first byte of an entry that says so, without its units; those of the next two add a line each
+_NO_COLUMNS, _NOWHERE = 0xE8, 0xF8
 _entries_that_change = re.compile(rb"[\xd8-\xff][\x00-\x7f]*").findall
-_FEW = 16
 _NEAR = 8
 
 
@@ -36,7 +36,7 @@ class LocationSlices:
         self.table = table
         self.first_line = first_line
         self._covers: list[int] | None = None
-        self._cuts = {0: 0}  # entry -> where its bytes begin, as far as somebody asked
+        self._cuts: list[int] | None = None
         self._entries: list[bytes] | None = None
         self._lines = [first_line]
 
@@ -47,6 +47,13 @@ class LocationSlices:
             headers = self.table.translate(_UNITS, _INSIDE_ENTRY)  # the first bytes of entries are those from 128 on
             self._covers = list(accumulate(headers, initial=0))
         return self._covers
+
+    @property
+    def cuts(self) -> list[int]:
+        """Where the bytes of each entry begin, and the end."""
+        if self._cuts is None:
+            self._cuts = [*compress(range(len(self.table)), self.table.translate(_BEGINS_ENTRY)), len(self.table)]
+        return self._cuts
 
     def entry_at(self, unit: int) -> int:
         """Number of the entry that covers a unit; one more than there are if the table ends before it."""
@@ -65,11 +72,11 @@ class LocationSlices:
             return len(self.table)
         covers = self.covers
         number = bisect_right(covers, unit) - 1
-        return self._cut(number) if covers[number] == unit else -1
+        return self.cuts[number] if covers[number] == unit else -1
 
     def cut_of(self, unit: int) -> int:
         """Where the bytes of the entry that covers a unit begin; behind all if none does."""
-        return self._cut(bisect_right(self.covers, unit) - 1)
+        return self.cuts[bisect_right(self.covers, unit) - 1]
 
     def _units(self) -> int:
         """How many units the table covers."""
@@ -79,21 +86,7 @@ class LocationSlices:
 
     def bytes_of(self, begin: int, end: int) -> bytes:
         """The bytes of the entries [begin, end)."""
-        return self.table[self._cut(begin) : self._cut(end)]
-
-    def _cut(self, number: int) -> int:
-        """Where the bytes of an entry begin."""
-        known = self._cuts.get(number)
-        if known is None:
-            if number == len(self.covers) - 1:
-                return len(self.table)
-            begins = self.table.translate(_BEGINS_ENTRY)
-            if len(self._cuts) < _FEW:
-                known = self._cuts[number] = _place(begins, number)
-            else:  # many edits: all at once is cheaper
-                self._cuts = dict(enumerate(compress(range(len(begins)), begins)))
-                known = self._cuts[number]
-        return known
+        return self.table[self.cuts[begin] : self.cuts[end]]
 
     def line_before(self, number: int) -> int:
         """The line that the delta of an entry starts from."""
@@ -123,33 +116,23 @@ class LocationSlices:
         changes: list[tuple[int, int | None]] = [(0, line)]
         numbers = compress(range(len(headers)), headers.translate(_CHANGES_LINE))
         for number, entry in zip(numbers, _entries_that_change(self.table), strict=True):
-            if entry[0] >= _NOWHERE:
-                changes += (covers[number], None), (covers[number + 1], line)
-            else:
+            header = entry[0]
+            if header < _NO_COLUMNS:
+                line += (header >> 3) - _SAME_LINE
+            elif header < _NOWHERE:
                 line += line_delta(entry)
-                changes.append((covers[number], line))
+            else:
+                changes += (covers[number], None), (covers[number + 1], line)
+                continue
+            changes.append((covers[number], line))
         changes.append((covers[-1], None))
         return changes
 
     def says_nothing(self, number: int) -> bool:
         """Whether an entry gives "no location"."""
-        return self.table[self._cut(number)] >> 3 == 31
+        return self.table[self.cuts[number]] >> 3 == 31
 
     def location_at(self, unit: int) -> Location | None:
         """The location of a unit; None also where the table ends before it."""
         number = self.entry_at(unit)
         return self.location(number) if number < len(self.covers) - 1 else None
-
-
-def _place(flags: bytes, number: int) -> int:
-    """The place of the 1 that has `number` such before it: halves the range until it is found."""
-    low, high = 0, len(flags)
-    while high - low > 1:
-        middle = (low + high) // 2
-        before = flags.count(1, low, middle)
-        if before > number:
-            high = middle
-        else:
-            low = middle
-            number -= before
-    return low

@@ -23,10 +23,10 @@ __all__ = ["Source"]
 
 
 class Source:
-    """What the bytes of a code object say of its instructions, by place; only `touched` and `respanned` change."""
+    """What the bytes of a code object say of its instructions, by place; `touched`, `led` and `respanned` do change."""
 
     __slots__ = (
-        "_locations", "_tables", "args", "code", "entries", "jumps", "opcodes", "prefixes", "respanned", "shape",
+        "_locations", "_tables", "args", "code", "entries", "jumps", "led", "opcodes", "prefixes", "respanned", "shape",
         "sizes", "starts", "targets", "touched",
     )  # fmt: skip
 
@@ -48,6 +48,7 @@ class Source:
         self.prefixes = prefixes  #: those with more EXTENDED_ARG than they need -> how many
         self.entries = entries  #: of the exception table, as many as `shape.regions`
         self.touched: set[int] = set()  #: places whose instruction has its own opcode, operand or location now
+        self.led: set[int] = set()  #: places of jumps that an edit has led elsewhere: their instruction knows where
         self.respanned = False  #: whether an instruction got another span
         self._locations: LocationSlices | None = None
         self._tables: Tables | None = None
