@@ -149,12 +149,12 @@ def left_out(instruction):
 
 
 def shared(model, body, place):
-    """The first handler on the way out of what comes before, that is also on the way out of what comes after."""
+    """The first handler on the way out of where control comes from, that is also on the way out of where it goes."""
     old = [each for each in body.instructions if each in model.protected]  # without those that were put in
     place = old.index(body.instructions[place])
-    sides = []
-    for side in (old[:place][::-1], old[place + 1 :]):
-        found = next((model.protected[each] for each in side if model.protected[each] or not left_out(each)), None)
+    ways = []
+    for step in (-1, 1):
+        found = handler_beside(model, old, place, step)
         way = []
         while found and found not in way:
             way.append(found)
@@ -162,8 +162,23 @@ def shared(model, body, place):
             found = model.protected[found[0]]
             while found and model.depths[found[0]] > depth:  # a handler's own clean-up
                 found = model.protected[found[0]]
-        sides.append(way)
-    return next((found for found in sides[0] if found in sides[1]), None)
+        ways.append(way)
+    return next((found for found in ways[0] if found in ways[1]), None)
+
+
+def handler_beside(model, old, at, step):
+    """The handler of what runs before an instruction, or after; past those that have none because they can't raise."""
+    while 0 <= at + step < len(old):
+        here, beside = old[at], old[at + step]
+        if step < 0 and CURRENT.stops[beside.opcode]:
+            jumps = [each for each in old if each.is_jump and each.target is here]
+            return model.protected[jumps[-1]] if jumps else None
+        if step > 0 and CURRENT.stops[here.opcode]:
+            return model.protected[here.target] if here.is_jump else None
+        if model.protected[beside] or not left_out(beside):
+            return model.protected[beside]
+        at += step
+    return None
 
 
 POLICIES = ["anchor", "before", "after", None, "given"]

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from xtab.format.locations import Location
     from xtab.model.editing import Jumps
-    from xtab.model.protectors import Protect
     from xtab.model.instruction import Span
+    from xtab.model.protectors import Protect
     from xtab.model.source import Source
 
 __all__ = ["Body"]

@@ -82,20 +82,25 @@ class Protectors:
 
     def _around_hole(self, place: int) -> Span | None:
         """The innermost span that lies around both sides of instructions that can't raise and have none themselves."""
+        before, after = self._side(place, -1), self._side(place, 1)
+        if before is None or after is None:
+            return None
+        around = set(chain_of(after))
+        return next((span for span in chain_of(before) if span in around), None)
+
+    def _side(self, place: int, step: int) -> Span | None:
+        """The span that control comes from (`step` -1), or goes on in (1)."""
         instructions = self._instructions
-        sides: list[Span] = []
-        for step in (-1, 1):
-            each = instructions[place]
-            at = place
-            for _ in range(_LONGEST_HOLE):
-                at += step
-                if not 0 <= at < len(instructions):
-                    return None
-                each = instructions[at]
-                if each.exn_tab_entry is not None or not _MAY_BE_LEFT_OUT[each.opcode]:
-                    break
-            if each.exn_tab_entry is None:
+        for _ in range(_LONGEST_HOLE):
+            first = max(place, place + step)  # of the two that are neighbours, the one that control goes on to
+            if not 0 <= place + step < len(instructions):
                 return None
-            sides.append(each.exn_tab_entry)
-        around = set(chain_of(sides[1]))
-        return next((span for span in chain_of(sides[0]) if span in around), None)
+            each: Instruction | None = instructions[place + step]
+            if CURRENT.stops[instructions[first - 1].opcode]:
+                each = self._jump_to(instructions[first]) if step < 0 else instructions[first - 1].target
+            if each is None or each.exn_tab_entry is not None or not _MAY_BE_LEFT_OUT[each.opcode]:
+                return None if each is None else each.exn_tab_entry
+            if each is not instructions[place + step]:
+                return None
+            place += step
+        return None

@@ -106,7 +106,7 @@ def verify_parts(parts: CodeParts) -> tuple[Problem, ...]:
 
     >>> parts = CodeParts.of(lambda: 0)
     >>> [problem.name for problem in verify_parts(parts._replace(code=parts.code[:-2]))]
-    ['location-table-wrong-size', 'falls-off-end']
+    ['location-table-too-long', 'falls-off-end']
     """
     report = Report(parts)
     if check_counts(parts, report):

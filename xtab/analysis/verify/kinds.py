@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 from xtab.format.opcodes import CURRENT
 
 __all__ = [
-    "ACCEPTED", "BOOL", "CELL", "CODE", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT", "ITER",
-    "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "SELF", "STALE", "STR", "TUPLE", "UNFINISHED",
-    "Value", "constant", "join", "words_for",
+    "ACCEPTED", "BOOL", "CELL", "CODE", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT",
+    "INTERPOLATION", "ITER", "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "SELF", "STALE",
+    "STR", "TUPLE", "UNFINISHED", "Value", "constant", "join", "words_for",
 ]  # fmt: skip
 
 
@@ -49,31 +49,48 @@ EXCS: Final = 1 << 15  # a list made here, with nothing in it but exceptions and
 LASTI: Final = 1 << 16
 INDEX: Final = 1 << 17  # a tagged number: where the iteration of a list or tuple is
 INT: Final = 1 << 20
+INTERPOLATION: Final = 1 << 22
 SELF: Final = 1 << 21  # an object or NULL, as LOAD_SPECIAL leaves it, which may be dropped all the same
 UNFINISHED: Final = 1 << 18  # a function that lacks its closure
 STALE: Final = 1 << 19  # its reference was borrowed from a local that was stored again since
 
 _ALWAYS_OBJECT = (
-    OTHER | NONE | BOOL | INT | STR | LIST | SET | DICT | TUPLE | CODE | FUNCTION | CELL | EXC | PREV | ITER | EXCS
+    OTHER
+    | NONE
+    | BOOL
+    | INT
+    | INTERPOLATION
+    | STR
+    | LIST
+    | SET
+    | DICT
+    | TUPLE
+    | CODE
+    | FUNCTION
+    | CELL
+    | EXC
+    | PREV
+    | ITER
+    | EXCS
 )
 OBJECT: Final = _ALWAYS_OBJECT | (LASTI if CURRENT.lasti_is_object else 0)
 """All that an instruction may use as an object."""
 
 ACCEPTED: Final[dict[str, int]] = {
-    "object": OBJECT, "maybe": OBJECT | NULL | SELF, "null": NULL, "any": OBJECT | NULL | LASTI | INDEX | STALE | SELF,
-    "dropped": OBJECT | LASTI | STALE | SELF,
-    "none": NONE, "bool": BOOL, "int": INT, "str": STR, "list": LIST | EXCS, "set": SET, "dict": DICT,
-    "dict_or_null": DICT | NULL, "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE, "code": CODE,
-    "func": FUNCTION, "iter": ITER, "index": NULL | INDEX, "exc": EXC, "prev": PREV, "lasti": LASTI,
-    "caught": EXC | NONE, "rest": EXC | NONE, "excs": EXCS,
+    "object": OBJECT, "maybe": OBJECT | NULL | SELF, "null": NULL,
+    "any": OBJECT | NULL | LASTI | INDEX | STALE | SELF, "dropped": OBJECT | LASTI | STALE | SELF, "none": NONE,
+    "bool": BOOL, "int": INT, "str": STR, "list": LIST | EXCS, "set": SET, "dict": DICT, "dict_or_null": DICT | NULL,
+    "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE, "code": CODE, "func": FUNCTION, "iter": ITER,
+    "index": NULL | INDEX, "exc": EXC, "prev": PREV, "lasti": LASTI, "caught": EXC | NONE, "rest": EXC | NONE,
+    "excs": EXCS,
 }  # fmt: skip
 """Word of a signature -> what it accepts."""
 
 LEFT: Final[dict[str, Value]] = {
     "object": Value(OTHER), "maybe": Value(OTHER | NULL), "null": Value(NULL), "none": Value(NONE),
-    "bool": Value(BOOL), "int": Value(INT), "str": Value(STR), "list": Value(LIST), "set": Value(SET),
-    "dict": Value(DICT), "tuple": Value(TUPLE), "iter": Value(ITER), "exc": Value(EXC), "lasti": Value(LASTI),
-    "caught": Value(EXC | NONE), "cell": Value(CELL), "self": Value(SELF),
+    "bool": Value(BOOL), "int": Value(INT), "interpolation": Value(INTERPOLATION), "str": Value(STR),
+    "list": Value(LIST), "set": Value(SET), "dict": Value(DICT), "tuple": Value(TUPLE), "iter": Value(ITER),
+    "exc": Value(EXC), "lasti": Value(LASTI), "caught": Value(EXC | NONE), "cell": Value(CELL), "self": Value(SELF),
     "rest": Value(EXC | NONE, "rest"), "raised": Value(EXC, "raised"),
 }  # fmt: skip
 """Word of a signature -> what is left on the stack."""
@@ -82,12 +99,12 @@ GENERATOR: Final = Value(ITER, "generator")
 """What calling a generator function leaves."""
 
 _WORDS = {
-    NULL: "NULL", NONE: "None", BOOL: "a bool", INT: "an int", STR: "a string", LIST: "a list", SET: "a set",
-    DICT: "a dict", TUPLE: "a tuple", CODE: "a code object", FUNCTION: "a function", CELL: "a cell",
-    EXC: "an exception", PREV: "the exception handled before", SELF: "an object or NULL", ITER: "an iterator",
-    EXCS: "a list of exceptions",
-    LASTI: "a lasti", INDEX: "the place of an iteration", UNFINISHED: "a function without its closure",
-    STALE: "a reference borrowed from a local that was stored again", OTHER: "some object",
+    NULL: "NULL", NONE: "None", BOOL: "a bool", INT: "an int", INTERPOLATION: "an interpolation", STR: "a string",
+    LIST: "a list", SET: "a set", DICT: "a dict", TUPLE: "a tuple", CODE: "a code object", FUNCTION: "a function",
+    CELL: "a cell", EXC: "an exception", PREV: "the exception handled before", SELF: "an object or NULL",
+    ITER: "an iterator", EXCS: "a list of exceptions", LASTI: "a lasti", INDEX: "the place of an iteration",
+    UNFINISHED: "a function without its closure", STALE: "a reference borrowed from a local that was stored again",
+    OTHER: "some object",
 }  # fmt: skip
 
 

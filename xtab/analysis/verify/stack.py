@@ -70,6 +70,7 @@ class Walk:
         self.greatest = 0
         self.work = _WORK_AT_LEAST + _WORK_AN_INSTRUCTION * len(listing.starts)
         self._todo: list[int] = []
+        self._signals: list[tuple[int, list[Value], int, int, int, int]] = []  # what goes to handlers last
         self._waiting = bytearray(len(listing.starts))
         self._sent: tuple[int, list[Value], int, int, int] | None = None  # what went to a handler last
 
@@ -80,7 +81,10 @@ class Walk:
         count = parts.argcount + parts.kwonlyargcount + bool(flags & 0x04) + bool(flags & 0x08)
         machine.bound = (1 << count) - 1
         self._meet(0, [], -1)
-        while self._todo:
+        while self._todo or self._signals:
+            if not self._todo:
+                self._from_signals()
+                continue
             if self.work < 0:
                 message = "expected paths that settle soon, but found that they change what is known over and over"
                 self.report.add("XT407", message, "no compiler writes such code; split the function")
@@ -143,7 +147,7 @@ class Walk:
         kept = stack[:depth]
         opcode = self.listing.opcodes[index]
         if CURRENT.cannot_raise[opcode]:
-            self._only_locals(self.handlers[region])
+            self._only_locals(region)
             return
         left = len(stack) - CURRENT.gone_when_raising(opcode, self.listing.args[index])
         if left < depth:
@@ -161,11 +165,26 @@ class Walk:
         kept = [*kept, LEFT["lasti"], LEFT["raised"]] if entry.lasti else [*kept, LEFT["raised"]]
         if len(kept) > self.greatest:
             self._deeper(len(kept))
-        self._meet(self.handlers[region], kept, index)
+        if CURRENT.raises_on_signal[opcode]:  # compilers let these leave with an exception still being handled
+            self._signals.append((self.handlers[region], kept, machine.bound, machine.cells, machine.level, index))
+        else:
+            self._meet(self.handlers[region], kept, index)
 
-    def _only_locals(self, place: int) -> None:
+    def _from_signals(self) -> None:
+        """Send what only a signal's handler raises, now that it's known how many exceptions are handled there."""
+        machine = self.machine
+        signals, self._signals = self._signals, []
+        for place, kept, bound, cells, level, source in signals:
+            state = self.states.get(place)
+            machine.bound, machine.cells, machine.level = bound, cells, level if state is None else state.level
+            self._meet(place, kept, source)
+
+    def _only_locals(self, region: int) -> None:
         """Only a trace function raises here, with the stack in disorder for all we know; but locals may be unbound."""
+        place, entry = self.handlers[region], self.entries[region]
         machine, known = self.machine, self.locals_at.get(place)
+        if len(machine.stack) >= entry.depth and entry.depth + entry.lasti + 1 > self.greatest:
+            self._deeper(entry.depth + entry.lasti + 1)
         bound, cells = machine.bound, machine.cells
         if known is None:
             self.locals_at[place] = bound, cells

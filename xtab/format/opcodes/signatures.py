@@ -35,7 +35,7 @@ SIGNATURES: dict[str, str] = {
     "UNARY_POSITIVE": "object -- object",
     "BUILD_LIST": "object*n -- list", "BUILD_SET": "object*n -- set", "BUILD_STRING": "object*n -- str",
     "BUILD_MAP": "object*2n -- dict", "BUILD_CONST_KEY_MAP": "object*n tuple -- dict", "BUILD_SLICE": "object*n -- object",
-    "BUILD_TEMPLATE": "tuple tuple -- object", "BUILD_INTERPOLATION": "object str object? -- object",
+    "BUILD_INTERPOLATION": "object str object? -- interpolation",
     "LIST_TO_TUPLE": "list -- tuple", "UNPACK_SEQUENCE": "object -- object*n",
     "FORMAT_VALUE": "object object?4 -- str", "FORMAT_SIMPLE": "object -- str", "FORMAT_WITH_SPEC": "object object -- str",
     "CONVERT_VALUE": "object -- str",

@@ -102,7 +102,12 @@ def _jump_if_none(machine: Machine, *, jumps_on_none: bool) -> None:
     machine.object(1)
     stack = machine.stack
     del stack[-1]
-    if machine.copied is None or machine.copied[0] != machine.index - 1 or machine.copied[1] >= len(stack):
+    if machine.copied is None or machine.copied[1] >= len(stack):
+        return
+    before, opcodes = machine.index - 1, machine.listing.opcodes
+    while opcodes[before] == CURRENT.nop and before > machine.copied[0]:
+        before -= 1
+    if before != machine.copied[0]:
         return
     place = machine.copied[1]
     value = stack[place]

@@ -8,12 +8,15 @@ from xtab.analysis.verify.kinds import (
     ACCEPTED,
     EXCS,
     INT,
+    INTERPOLATION,
     LASTI,
     LEFT,
     LIST,
     OBJECT,
+    STR,
     TUPLE,
     Value,
+    words_for,
 )
 from xtab.analysis.verify.machine import Fault, copy_of
 from xtab.analysis.verify.signatures import step_of
@@ -92,6 +95,24 @@ def _build_const_key_map(machine: Machine, arg: int) -> None:
     machine.stack[-arg - 1 :] = [LEFT["dict"]]
 
 
+def _build_template(machine: Machine, _: int) -> None:
+    machine.need(2)
+    strings, interpolations = machine.stack[-2], machine.stack[-1]
+    for value, kind, word in ((strings, STR, "strings"), (interpolations, INTERPOLATION, "interpolations")):
+        if value.kinds != TUPLE or value.detail is None or any(item != kind for item in value.detail):
+            message = (
+                f"expected a tuple of {word} for BUILD_TEMPLATE, but found {words_for(value.kinds)} of other things"
+            )
+            raise Fault(
+                "XT602", message, "load the strings as a constant, and build the other tuple from BUILD_INTERPOLATION"
+            )
+    if len(strings.detail) != len(interpolations.detail) + 1:
+        count = len(interpolations.detail)
+        message = f"expected {count + 1} strings around {count} interpolations, but found {len(strings.detail)}"
+        raise Fault("XT602", message, "there is a string before, between and behind the interpolations, empty or not")
+    machine.stack[-2:] = [LEFT["object"]]
+
+
 def _unpack_ex(machine: Machine, arg: int) -> None:
     machine.need(1)
     count = (arg & 0xFF) + 1 + (arg >> 8)
@@ -141,6 +162,7 @@ STEPS: dict[str, Step] = {
     "COMPARE_OP": _compare,
     "BUILD_TUPLE": _build_tuple,
     "BUILD_CONST_KEY_MAP": _build_const_key_map,
+    "BUILD_TEMPLATE": _build_template,
     "UNPACK_EX": _unpack_ex,
     **{
         name: _intrinsics(CURRENT.number[name])
