@@ -88,7 +88,7 @@ def other_computation(rng: random.Random, subject: Subject) -> Tree | None:
     bits, words = CURRENT.flag_bits[unit.opcode], CURRENT.words.get(unit.opcode)
     index = rng.randrange(len(words) + 1) if words else (unit.arg >> bits) ^ rng.choice((0, 1, 2, 3))
     flags = unit.arg & (1 << bits) - 1 if rng.random() < 0.7 else rng.randrange(1 << bits)
-    if CURRENT.kind[unit.opcode] == Kind.NAME:
+    if CURRENT.kind[unit.opcode] == Kind.NAME and subject.tree.names:
         index = rng.randrange(len(subject.tree.names))
     return with_unit(subject.tree, unit, arg=index << bits | flags)
 

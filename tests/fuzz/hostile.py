@@ -228,6 +228,8 @@ def cell(rng: random.Random, mood: str, name: str) -> CellType:
     """A cell, seldom an empty one."""
     if name == ".type_params":
         return CellType((value(rng, mood),))
+    if name == "__classdict__":  # a namespace, which gives nothing else for names that only the compiler knows
+        return CellType({key: value(rng, mood) for key in ("a", "b", "T")})
     if name == "__class__":
         return CellType(rng.choice((Thing, int, value(rng, mood))))
     return CellType() if rng.random() < 0.1 else CellType(value(rng, mood))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import breaking  # noqa: F401  # the four enter their mutations into the list
@@ -53,7 +54,9 @@ def mutant_of(rng: random.Random, seed: Seed, mutation: Mutation | None = None) 
         return None
     if mutation is None and rng.random() < 0.2:
         second = choose(rng, AIMED)
-        twice = second.apply(rng, Subject(tree, seed.depths if len(tree.code) == len(seed.tree.code) else {}, None))
+        twice = None
+        with suppress(ValueError, IndexError):  # what is broken already may be too much for it
+            twice = second.apply(rng, Subject(tree, seed.depths if len(tree.code) == len(seed.tree.code) else {}, None))
         if twice is not None:
             return Mutant(twice, f"{chosen.name}+{second.name}", seed.name, None)
     return Mutant(tree, chosen.name, seed.name, chosen.group)

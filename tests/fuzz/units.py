@@ -8,7 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.errors import XtabError
-from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table, parse_exception_table
+from xtab.format.exception_table import (
+    ExceptionTableEntry,
+    assemble_exception_table,
+    encode_varint,
+    parse_exception_table,
+)
 from xtab.format.opcodes import CURRENT, Kind
 
 if TYPE_CHECKING:
@@ -69,24 +74,16 @@ def entries_of(tree: Tree) -> list[ExceptionTableEntry]:
         return []
 
 
-def _varint(value: int, start_bit: int = 0) -> bytes:
-    groups = [value & 63]
-    while value := value >> 6:
-        groups.append(value & 63 | 64)
-    groups[-1] |= start_bit
-    return bytes(reversed(groups))
-
-
 def write_entries(entries: Iterable[ExceptionTableEntry], *, raw: bool = False) -> bytes | None:
     """A table with these entries: as a compiler writes it, or (`raw`) in this order, unchecked; None: can't be."""
     try:
         if not raw:
             return assemble_exception_table(entries)
         return b"".join(
-            _varint(start // 2, 128)
-            + _varint((end - start) // 2)
-            + _varint(target // 2)
-            + _varint(depth << 1 | bool(lasti))
+            encode_varint(start // 2, 128)
+            + encode_varint((end - start) // 2)
+            + encode_varint(target // 2)
+            + encode_varint(depth << 1 | bool(lasti))
             for start, end, target, depth, lasti in entries
             if min(start, end - start, target, depth) >= 0
         )

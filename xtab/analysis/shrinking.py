@@ -17,6 +17,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import TableFormatError
+from xtab.format.exception_table import encode_varint
 from xtab.format.locations import LocationEntry, assemble_location_table, parse_location_table
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.format.units import RawInstruction, join_code, split_code
@@ -235,11 +236,4 @@ def write_raw_entries(entries: Iterable[RawEntry]) -> bytes:
     >>> write_raw_entries([RawEntry(2, 4, 10, 3)]).hex()
     '82040a03'
     """
-    parts = bytearray()
-    for entry in entries:
-        for field, value in enumerate(entry):
-            groups = [value >> shift & 63 for shift in range(0, max(value.bit_length(), 1), 6)]
-            coded = [*(group | 64 for group in groups[:0:-1]), groups[0]]
-            coded[0] |= 0 if field else 128
-            parts += bytes(coded)
-    return bytes(parts)
+    return b"".join(encode_varint(value, 0 if field else 128) for entry in entries for field, value in enumerate(entry))

@@ -1,7 +1,7 @@
 """The verifier: code that it accepts can't crash the interpreter.
 
-CPython trusts its bytecode. What it takes on trust is checked here, on plain values (`CodeParts`), in this order; what
-is wrong with one step is told, and the next is only taken where it can be relied on:
+CPython trusts its bytecode. What it takes on trust is checked here, on plain values (`CodeParts`), in this order
+(`checks`); what is wrong with one step is told, and the next is only taken where it can be relied on:
 
 1. The code object itself: types, counts and names fit together (`counts`: XT513, XT406).
 2. **1xx, bytes.** The exception table can be read (`tables`); likewise the location table. Legal but not canonical ones
@@ -24,7 +24,7 @@ Not checked:
 - What a trace function or a monitoring callback does. One that raises where no instruction can raise is only sent to
   a handler that has what it keeps: at the end of 3.15's generator expressions it hasn't, as compiled.
 - Setting ``frame.f_lineno``, which CPython checks itself; memory and time that legal code may use; what C extensions
-do.
+  do.
 - Nested code objects, unless asked for with ``nested=True``.
 - What can't be seen on a live code object: specialised opcodes and the contents of caches read back as compiled. They
   are checked on parts.
@@ -39,17 +39,8 @@ from types import CodeType
 from typing import Any
 
 from xtab.analysis.verify.catalogue import ERROR, GROUPS, RULES, WARNING, Rule
-from xtab.analysis.verify.counts import check_counts
-from xtab.analysis.verify.handlers import check_handlers, check_units_before
-from xtab.analysis.verify.instructions import check_neighbours, check_operands, check_resumes, check_waits, read_targets
-from xtab.analysis.verify.listing import read_instructions
 from xtab.analysis.verify.parts import CodeParts
 from xtab.analysis.verify.problem import Problem
-from xtab.analysis.verify.prologue import check_prologue
-from xtab.analysis.verify.ranges import check_ranges
-from xtab.analysis.verify.report import Report
-from xtab.analysis.verify.stack import Walk
-from xtab.analysis.verify.tables import check_locations, read_entries
 from xtab.errors import VerificationError
 from xtab.format.code import code_of
 
@@ -108,32 +99,6 @@ def verify_parts(parts: CodeParts) -> tuple[Problem, ...]:
     >>> [problem.name for problem in verify_parts(parts._replace(code=parts.code[:-2]))]
     ['location-table-too-long', 'falls-off-end']
     """
-    report = Report(parts)
-    if check_counts(parts, report):
-        _check(parts, report)
-    return report.problems()
+    from xtab.analysis.verify.checks import find_problems  # noqa: PLC0415  # only who verifies pays for it
 
-
-def _check(parts: CodeParts, report: Report) -> None:
-    entries = read_entries(parts, report)
-    check_locations(parts, report)
-    errors = report.errors
-    listing = read_instructions(parts.code, report)
-    if listing is None:
-        return
-    check_operands(parts, listing, report)
-    targets = read_targets(listing, report)
-    if entries is not None:
-        check_ranges(entries, listing, report)
-        check_handlers(entries, listing, report)
-    if report.errors > errors or entries is None:
-        return
-    check_neighbours(listing, targets, report)
-    check_waits(listing, report)
-    check_prologue(parts, listing, targets, entries, report)
-    if report.errors > errors:
-        return
-    walk = Walk(parts, listing, targets, entries, report)
-    check_resumes(entries, walk.regions, listing, report)
-    walk.run()
-    check_units_before(entries, walk.regions, listing, walk.reached, report)
+    return find_problems(parts)

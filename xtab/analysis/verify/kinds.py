@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from xtab.format.opcodes import CURRENT
 
 __all__ = [
-    "ACCEPTED", "BOOL", "CELL", "CODE", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT",
+    "ACCEPTED", "BOOL", "CELL", "CODE", "COMPREHENSION", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT",
     "INTERPOLATION", "ITER", "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "SELF", "STALE",
     "STR", "TUPLE", "UNFINISHED", "Value", "constant", "join", "words_for",
 ]  # fmt: skip
@@ -22,10 +22,11 @@ class Value(NamedTuple):
     """One value on the stack, as far as it is known."""
 
     kinds: int  #: what it may be, a set of the bits below
-    #: more about it, or None. Of a tuple: the kinds of its items. Of code: (free variables, whether a generator's). Of
-    #: a function: (cells it must get, parts it was given, whether it makes generators). Of what PUSH_EXC_INFO saved:
-    #: how many exceptions were handled then. Of an iterator in two slots: the GET_ITER both came from, or "generator".
-    #: Of an exception: "raised" as a handler finds it, "rest" as ``except*`` leaves it.
+    #: more about it, or None. Of a tuple: the kinds of its items. Of a cell that the compiler keeps something in: its
+    #: name, also in a tuple. Of code: (free variables, whether a generator's, whether a comprehension's). Of a
+    #: function: (free variables that it must get cells for, parts it was given, the other two). Of what PUSH_EXC_INFO
+    #: saved: how many exceptions were handled then. Of an iterator in two slots: the GET_ITER both came from, or
+    #: "generator". Of an exception: "raised" as a handler finds it, "rest" as ``except*`` leaves it.
     detail: Any = None
     borrowed: int = 0  #: locals that it may borrow its reference from, a set of bits
 
@@ -50,6 +51,7 @@ LASTI: Final = 1 << 16
 INDEX: Final = 1 << 17  # a tagged number: where the iteration of a list or tuple is
 INT: Final = 1 << 20
 INTERPOLATION: Final = 1 << 22
+COMPREHENSION: Final = 1 << 23  # a function made here that trusts its callers to pass an iterator
 SELF: Final = 1 << 21  # an object or NULL, as LOAD_SPECIAL leaves it, which may be dropped all the same
 UNFINISHED: Final = 1 << 18  # a function that lacks its closure
 STALE: Final = 1 << 19  # its reference was borrowed from a local that was stored again since
@@ -104,7 +106,7 @@ _WORDS = {
     CELL: "a cell", EXC: "an exception", PREV: "the exception handled before", SELF: "an object or NULL",
     ITER: "an iterator", EXCS: "a list of exceptions", LASTI: "a lasti", INDEX: "the place of an iteration",
     UNFINISHED: "a function without its closure", STALE: "a reference borrowed from a local that was stored again",
-    OTHER: "some object",
+    COMPREHENSION: "a comprehension, which must be called right here, with an iterator", OTHER: "some object",
 }  # fmt: skip
 
 
@@ -132,13 +134,17 @@ def join(one: Value, other: Value) -> Value:
 _CO_GENERATOR = 0x20
 
 
+def _wants_iterator(code: CodeType) -> bool:
+    return CURRENT.iterator_slots == 1 and code.co_argcount == 1 and code.co_varnames[:1] == (".0",)
+
+
 def constant(value: Any) -> Value:
     """What is known of a constant. Only exact types count: those are what the interpreter trusts."""
     kind = type(value)
     if kind is tuple:
         return Value(TUPLE, tuple(constant(item).kinds if type(item) is not tuple else TUPLE for item in value))
     if kind is CodeType:
-        return Value(CODE, (len(value.co_freevars), bool(value.co_flags & _CO_GENERATOR)))
+        return Value(CODE, (value.co_freevars, bool(value.co_flags & _CO_GENERATOR), _wants_iterator(value)))
     return _CONSTANTS.get(kind, LEFT["object"])
 
 

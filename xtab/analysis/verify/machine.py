@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from xtab.analysis.verify.listing import Listing
     from xtab.analysis.verify.parts import CodeParts
 
-__all__ = ["Fault", "Machine"]
+__all__ = ["KEPT", "Fault", "Machine", "copy_of"]
 
 
 class Fault(Exception):  # noqa: N818  # no error of xtab's: it never leaves the walk
@@ -77,7 +77,7 @@ class Machine:
         self.free = ((1 << len(parts.freevars)) - 1) << (variables - len(parts.freevars))  #: the free variables
         own = [name for name in parts.cellvars if name not in parts.varnames]
         names = (*parts.varnames, *own, *parts.freevars)
-        self.kept = {number: _KEPT[name] for number, name in enumerate(names) if name in _KEPT}  #: variable -> kind
+        self.kept = {number: KEPT[name] for number, name in enumerate(names) if name in KEPT}  #: variable -> kind
         self.first_argument = _trusted_argument(parts, listing)  #: kind of local 0 where callers are trusted, else 0
         self._constants: dict[int, Value] = {}
 
@@ -108,7 +108,9 @@ class Machine:
     def need(self, count: int) -> None:
         """Make sure that there are so many values on the stack."""
         if len(self.stack) < count:
-            hint = "some way that leads here puts less on the stack; `xtab dis` shows the depth before each instruction"
+            hint = (
+                "some way that leads here puts less on the stack; `xtab verify` shows the depths"
+            )
             message = f"expected {count} values or more on the stack for {self.opname()}, but found {len(self.stack)}"
             raise Fault("XT401", message, hint)
 
@@ -190,7 +192,7 @@ def _trusted_argument(parts: CodeParts, listing: Listing) -> int:
     return kind
 
 
-_KEPT = {".type_params": TUPLE, ".defaults": TUPLE, ".kwdefaults": DICT}
+KEPT = {".type_params": TUPLE, ".defaults": TUPLE, ".kwdefaults": DICT}
 """Variables that only the compiler can name, and what it keeps in them."""
 _ANNOTATE = ("format", "__annotate__")
 

@@ -16,7 +16,7 @@ Joins lose knowledge only, so the walk ends; how much work it may be is bounded 
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xtab.analysis.verify.handlers import cover
 from xtab.analysis.verify.kinds import LEFT, Value, join
@@ -34,6 +34,9 @@ __all__ = ["MOST_SLOTS", "Walk"]
 
 MOST_SLOTS = 1 << 20
 """The largest co_stacksize that is accepted: a frame is laid out in one piece, in 32-bit arithmetic."""
+_Sent: TypeAlias = tuple[int, "list[Value]", int, int, int, int]
+"""Where to, stack, locals that are bound, that hold cells, exceptions being handled, index of where from."""
+_PUSH_EXC_INFO = CURRENT.number["PUSH_EXC_INFO"]
 _WORK_AN_INSTRUCTION, _WORK_AT_LEAST = 40, 1_000_000
 
 
@@ -70,7 +73,8 @@ class Walk:
         self.greatest = 0
         self.work = _WORK_AT_LEAST + _WORK_AN_INSTRUCTION * len(listing.starts)
         self._todo: list[int] = []
-        self._signals: list[tuple[int, list[Value], int, int, int, int]] = []  # what goes to handlers last
+        self._signals: list[_Sent] = []  # what goes to handlers when all else is done
+        self._traced: dict[int, _Sent] = {}  # and what goes to those that have had nothing then
         self._waiting = bytearray(len(listing.starts))
         self._sent: tuple[int, list[Value], int, int, int] | None = None  # what went to a handler last
 
@@ -81,7 +85,7 @@ class Walk:
         count = parts.argcount + parts.kwonlyargcount + bool(flags & 0x04) + bool(flags & 0x08)
         machine.bound = (1 << count) - 1
         self._meet(0, [], -1)
-        while self._todo or self._signals:
+        while self._todo or self._signals or self._traced:
             if not self._todo:
                 self._from_signals()
                 continue
@@ -162,7 +166,7 @@ class Walk:
         if sent == self._sent:
             return
         self._sent = sent
-        kept = [*kept, LEFT["lasti"], LEFT["raised"]] if entry.lasti else [*kept, LEFT["raised"]]
+        kept = self._kept(entry)
         if len(kept) > self.greatest:
             self._deeper(len(kept))
         if CURRENT.raises_on_signal[opcode]:  # compilers let these leave with an exception still being handled
@@ -171,20 +175,35 @@ class Walk:
             self._meet(self.handlers[region], kept, index)
 
     def _from_signals(self) -> None:
-        """Send what only a signal's handler raises, now that it's known how many exceptions are handled there."""
+        """Send what only a signal's handler raises, now that it's known how many exceptions are handled there.
+
+        If there is nothing left of that either, what only trace functions raise, to handlers that nothing else enters.
+        """
         machine = self.machine
         signals, self._signals = self._signals, []
+        if not signals:
+            if not self.report.errors:  # of which they would only be an echo
+                signals = [sent for place, sent in self._traced.items() if place not in self.states]
+            self._traced = {}
         for place, kept, bound, cells, level, source in signals:
             state = self.states.get(place)
             machine.bound, machine.cells, machine.level = bound, cells, level if state is None else state.level
             self._meet(place, kept, source)
 
+    def _kept(self, entry: ExceptionTableEntry) -> list[Value]:
+        """The stack that the entry's handler finds."""
+        kept = self.machine.stack[: entry.depth]
+        return [*kept, LEFT["lasti"], LEFT["raised"]] if entry.lasti else [*kept, LEFT["raised"]]
+
     def _only_locals(self, region: int) -> None:
         """Only a trace function raises here, with the stack in disorder for all we know; but locals may be unbound."""
         place, entry = self.handlers[region], self.entries[region]
         machine, known = self.machine, self.locals_at.get(place)
-        if len(machine.stack) >= entry.depth and entry.depth + entry.lasti + 1 > self.greatest:
-            self._deeper(entry.depth + entry.lasti + 1)
+        if len(machine.stack) >= entry.depth and self.listing.opcodes[machine.index] != _PUSH_EXC_INFO:
+            kept = self._kept(entry)
+            self._traced.setdefault(place, (place, kept, machine.bound, machine.cells, machine.level, machine.index))
+            if len(kept) > self.greatest:
+                self._deeper(len(kept))
         bound, cells = machine.bound, machine.cells
         if known is None:
             self.locals_at[place] = bound, cells
@@ -246,7 +265,7 @@ class Walk:
             f"expected depth {len(known.stack)}, as from {self._at(known.source)}, "
             f"but found {depth} from {self._at(source)}"
         )
-        hint = "both ways must leave equally many values; `xtab dis` shows the depths, up to where they part"
+        hint = "both ways must leave equally many values; `xtab verify` shows the depths, up to where they part"
         related = self._related(known.source, source)
         self.report.add("XT402", message, hint, listing=self.listing, index=place, related=related)
 

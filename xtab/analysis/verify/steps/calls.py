@@ -8,17 +8,20 @@ from xtab.analysis.verify.kinds import (
     ACCEPTED,
     CELL,
     CODE,
+    COMPREHENSION,
     DICT,
     FUNCTION,
     GENERATOR,
+    ITER,
     LEFT,
+    NULL,
     STR,
     TUPLE,
     UNFINISHED,
     Value,
     words_for,
 )
-from xtab.analysis.verify.machine import Fault
+from xtab.analysis.verify.machine import KEPT, Fault
 from xtab.format.opcodes import CURRENT, Kind, signatures
 
 if TYPE_CHECKING:
@@ -37,15 +40,32 @@ def _check_call(machine: Machine, count: int) -> None:
     for place in range(1, count + 1):
         machine.object(place)
     callable_at, self_at = (count + 1, count + 2) if _MAYBE_FIRST else (count + 2, count + 1)
+    if _calls_comprehension(machine, count):
+        return
     machine.object(callable_at)
     if machine.stack[-self_at].kinds & ~ACCEPTED["maybe"]:
         machine.wrong(self_at, ACCEPTED["maybe"], "maybe")
 
 
+def _calls_comprehension(machine: Machine, count: int) -> bool:
+    """Whether a comprehension is called, with an iterator; Fault if it's something else."""
+    below, above = machine.stack[-count - 2], machine.stack[-count - 1]
+    if below.kinds == COMPREHENSION:
+        first = count if above.kinds == NULL else count + 1
+    elif above.kinds == COMPREHENSION and below.kinds == NULL and _MAYBE_FIRST:
+        first = count
+    else:
+        return False
+    machine.need(first)
+    if not first or machine.stack[-first].kinds & ~ITER:
+        machine.wrong(max(first, 1), ITER, "iter")
+    return True
+
+
 def _call(machine: Machine, arg: int) -> None:
     _check_call(machine, arg)
     function = machine.stack[-arg - 1 if _MAYBE_FIRST else -arg - 2]
-    makes_generator = function.kinds == FUNCTION and function.detail is not None and function.detail[2]
+    makes_generator = function.kinds in (FUNCTION, COMPREHENSION) and function.detail is not None and function.detail[2]
     machine.stack[-arg - 2 :] = [GENERATOR if makes_generator else LEFT["object"]]
 
 
@@ -90,8 +110,8 @@ def _make_function(machine: Machine, arg: int) -> None:
             "XT611", "expected one code object for MAKE_FUNCTION, but found one of several", "load it as a constant"
         )
     del machine.stack[-1]
-    needed, makes_generator = code.detail
-    function = Value(UNFINISHED if needed else FUNCTION, (needed, 0, makes_generator))
+    needed, makes_generator, wants_iterator = code.detail
+    function = _function(needed, 0, makes_generator, wants_iterator)
     if CURRENT.kind[machine.listing.opcodes[machine.index]] != Kind.NONE:
         for bit, word in reversed(signatures.FUNCTION_PARTS):
             if arg & bit:
@@ -103,7 +123,7 @@ def _make_function(machine: Machine, arg: int) -> None:
 def _set_function_attribute(machine: Machine, arg: int) -> None:
     machine.need(2)
     function = machine.stack[-1]
-    if function.kinds & ~(FUNCTION | UNFINISHED) or function.detail is None:
+    if function.kinds & ~(FUNCTION | UNFINISHED | COMPREHENSION) or function.detail is None:
         machine.wrong(1, FUNCTION | UNFINISHED, "func")
     del machine.stack[-1]
     word = dict(signatures.FUNCTION_PARTS).get(arg)
@@ -123,15 +143,22 @@ def _given(machine: Machine, function: Value, bit: int, word: str) -> Value:
             "expected names and annotations in turn in the tuple, but found an odd number, or one that isn't known"
         )
         raise Fault("XT602", message, "reading __annotations__ takes them two by two")
-    needed, given, makes_generator = function.detail
+    needed, given, makes_generator, wants_iterator = function.detail
     if bit == _CLOSURE:
-        if value.detail is None or any(item != CELL for item in value.detail) or len(value.detail) != needed:
-            found = words_for(value.kinds) if value.detail is None else f"{len(value.detail)} values"
-            message = f"expected a closure of {needed} cells, but found {found}"
+        # a cell that the compiler keeps something in goes by its own name only
+        cells = tuple(name if name in KEPT else CELL for name in needed)
+        if value.detail != cells:
+            found = words_for(value.kinds) if value.detail is None else f"{len(value.detail)} values, or others"
+            message = f"expected a closure of {len(needed)} cells, for {', '.join(needed)}, but found {found}"
             raise Fault("XT611", message, "one cell for each of the code's co_freevars, in their order")
-        needed = 0
+        needed = ()
     del machine.stack[-1]
-    return Value(FUNCTION if not needed else UNFINISHED, (needed, given | bit, makes_generator))
+    return _function(needed, given | bit, makes_generator, wants_iterator)
+
+
+def _function(needed: tuple[str, ...], given: int, makes_generator: bool, wants_iterator: bool) -> Value:
+    kinds = UNFINISHED if needed else COMPREHENSION if wants_iterator else FUNCTION
+    return Value(kinds, (needed, given, makes_generator, wants_iterator))
 
 
 STEPS: dict[str, Step] = {

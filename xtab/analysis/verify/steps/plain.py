@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from xtab.analysis.verify.kinds import (
     ACCEPTED,
+    CELL,
     EXCS,
     INT,
     INTERPOLATION,
@@ -77,7 +78,7 @@ def _build_tuple(machine: Machine, arg: int) -> None:
     first = len(stack) - arg
     for place in range(arg, 0, -1):
         machine.object(place)
-    items = tuple(value.kinds for value in stack[first:])
+    items = tuple(value.detail if value.kinds == CELL and value.detail else value.kinds for value in stack[first:])
     stack[first:] = [Value(TUPLE, items)]
 
 

@@ -41,7 +41,8 @@ def _load(machine: Machine, variable: int, *, borrow: bool = False, check: bool 
         kinds = machine.kept[variable]
     if borrow:
         machine.borrowed |= bit
-    machine.stack.append(Value(kinds, None, bit) if borrow else _LOADED[kinds])
+    name = machine.name(variable) if kinds == CELL and variable in machine.kept else None
+    machine.stack.append(Value(kinds, name, bit) if borrow else Value(kinds, name) if name else _LOADED[kinds])
 
 
 _LOADED = {kinds: Value(kinds) for kinds in (CELL, OTHER, INT, ITER, TUPLE, DICT)}
@@ -145,7 +146,7 @@ def _load_deref(machine: Machine, variable: int) -> None:
 
 def _load_closure(machine: Machine, variable: int) -> None:
     _cell(machine, variable)
-    machine.stack.append(LEFT["cell"])
+    machine.stack.append(Value(CELL, machine.name(variable)) if variable in machine.kept else LEFT["cell"])
 
 
 def _store_deref(machine: Machine, variable: int) -> None:

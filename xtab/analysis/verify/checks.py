@@ -1,0 +1,54 @@
+"""`find_problems`: all checks in their order, each only where the ones before it leave something to rely on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xtab.analysis.verify.counts import check_counts
+from xtab.analysis.verify.handlers import check_handlers, check_units_before
+from xtab.analysis.verify.instructions import check_neighbours, check_operands, check_resumes, check_waits, read_targets
+from xtab.analysis.verify.listing import read_instructions
+from xtab.analysis.verify.prologue import check_prologue
+from xtab.analysis.verify.ranges import check_ranges
+from xtab.analysis.verify.report import Report
+from xtab.analysis.verify.stack import Walk
+from xtab.analysis.verify.tables import check_locations, read_entries
+
+if TYPE_CHECKING:
+    from xtab.analysis.verify.parts import CodeParts
+    from xtab.analysis.verify.problem import Problem
+
+__all__ = ["find_problems"]
+
+
+def find_problems(parts: CodeParts) -> tuple[Problem, ...]:
+    """All problems of a code object, by offset."""
+    report = Report(parts)
+    if check_counts(parts, report):
+        _check(parts, report)
+    return report.problems()
+
+
+def _check(parts: CodeParts, report: Report) -> None:
+    entries = read_entries(parts, report)
+    check_locations(parts, report)
+    errors = report.errors
+    listing = read_instructions(parts.code, report)
+    if listing is None:
+        return
+    check_operands(parts, listing, report)
+    targets = read_targets(listing, report)
+    if entries is not None:
+        check_ranges(entries, listing, report)
+        check_handlers(entries, listing, report)
+    if report.errors > errors or entries is None:
+        return
+    check_neighbours(listing, targets, report)
+    check_waits(listing, report)
+    check_prologue(parts, listing, targets, entries, report)
+    if report.errors > errors:
+        return
+    walk = Walk(parts, listing, targets, entries, report)
+    check_resumes(entries, walk.regions, listing, report)
+    walk.run()
+    check_units_before(entries, walk.regions, listing, walk.reached, report)
