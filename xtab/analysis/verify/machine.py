@@ -58,7 +58,7 @@ class Machine:
 
     __slots__ = (
         "_constants", "borrowed", "bound", "cells", "copied", "first_argument", "free", "index", "jump_stack", "kept",
-        "level", "listing", "parts", "room", "stack",
+        "level", "listing", "parts", "room", "stack", "with_cells",
     )  # fmt: skip
 
     def __init__(self, parts: CodeParts, listing: Listing) -> None:
@@ -77,6 +77,8 @@ class Machine:
         self.free = ((1 << len(parts.freevars)) - 1) << (variables - len(parts.freevars))  #: the free variables
         own = [name for name in parts.cellvars if name not in parts.varnames]
         names = (*parts.varnames, *own, *parts.freevars)
+        shared = {*parts.cellvars, *parts.freevars}
+        self.with_cells = sum(1 << number for number, name in enumerate(names) if name in shared)  #: a set of bits
         self.kept = {number: KEPT[name] for number, name in enumerate(names) if name in KEPT}  #: variable -> kind
         self.first_argument = _trusted_argument(parts, listing)  #: kind of local 0 where callers are trusted, else 0
         self._constants: dict[int, Value] = {}
@@ -108,9 +110,7 @@ class Machine:
     def need(self, count: int) -> None:
         """Make sure that there are so many values on the stack."""
         if len(self.stack) < count:
-            hint = (
-                "some way that leads here puts less on the stack; `xtab verify` shows the depths"
-            )
+            hint = "some way that leads here puts less on the stack; `xtab verify` shows the depths"
             message = f"expected {count} values or more on the stack for {self.opname()}, but found {len(self.stack)}"
             raise Fault("XT401", message, hint)
 

@@ -65,7 +65,7 @@ class Walk:
         self.handlers = [listing.index_of[entry.target] for entry in entries]
         self.machine = Machine(parts, listing)
         self.states: dict[int, _State] = {}
-        self.locals_at: dict[int, tuple[int, int]] = {}  #: handler -> bound, cells; where only tracers raise
+        self.bound_at: dict[int, int] = {}  #: handler -> locals that are bound wherever only trace functions raise
         self.leaders = bytearray(len(listing.starts))
         for place in (*self.targets.values(), *self.handlers):
             self.leaders[place] = 1
@@ -196,24 +196,22 @@ class Walk:
         return [*kept, LEFT["lasti"], LEFT["raised"]] if entry.lasti else [*kept, LEFT["raised"]]
 
     def _only_locals(self, region: int) -> None:
-        """Only a trace function raises here, with the stack in disorder for all we know; but locals may be unbound."""
+        """Only a trace function raises here, with the stack in disorder for all we know; but locals may be unbound.
+
+        Not so with cells: while a comprehension runs, the cell of a variable of that name lies on the stack.
+        """
         place, entry = self.handlers[region], self.entries[region]
-        machine, known = self.machine, self.locals_at.get(place)
+        machine = self.machine
         if len(machine.stack) >= entry.depth and self.listing.opcodes[machine.index] != _PUSH_EXC_INFO:
             kept = self._kept(entry)
             self._traced.setdefault(place, (place, kept, machine.bound, machine.cells, machine.level, machine.index))
             if len(kept) > self.greatest:
                 self._deeper(len(kept))
-        bound, cells = machine.bound, machine.cells
-        if known is None:
-            self.locals_at[place] = bound, cells
-        elif bound & known[0] != known[0] or cells & known[1] != known[1]:
-            self.locals_at[place] = known[0] & bound, known[1] & cells
-        else:
-            return
+        bound = machine.bound | machine.with_cells
+        self.bound_at[place] = self.bound_at.get(place, -1) & bound
         state = self.states.get(place)
-        if state is not None and (state.bound & ~bound or state.cells & ~cells):
-            self.states[place] = state._replace(bound=state.bound & bound, cells=state.cells & cells)
+        if state is not None and state.bound & ~bound:
+            self.states[place] = state._replace(bound=state.bound & bound)
             self._wait(place)
 
     def _leak(self) -> None:
@@ -231,9 +229,8 @@ class Walk:
         self.work -= 1 + len(stack)
         known = self.states.get(place)
         if known is None:
-            bound, cells = self.locals_at.get(place, (-1, -1))
-            bound, cells = bound & machine.bound, cells & machine.cells
-            self.states[place] = _State(stack.copy(), bound, cells, machine.level, source)
+            bound = machine.bound & self.bound_at.get(place, -1)
+            self.states[place] = _State(stack.copy(), bound, machine.cells, machine.level, source)
             self._wait(place)
             return
         if len(known.stack) != len(stack):
