@@ -155,9 +155,12 @@ def package(session: nox.Session) -> None:
     (wheel,) = dist.glob("*.whl")
     session.install("--reinstall" if session.venv_backend == "uv" else "--force-reinstall", f"{wheel}[cli]")
     session.chdir(dist)
-    session.run("python", "-c", "import importlib.resources as r; assert (r.files('xtab') / 'py.typed').is_file()")
+    for name in ("py.typed", "cli/schemas/verify.json"):
+        session.run("python", "-c", f"import importlib.resources as r; assert (r.files('xtab') / {name!r}).is_file()")
     session.run("xtab", "--version")
     session.run("xtab", "check", "json")
+    session.run("xtab", "verify", "--json", "json")
+    session.run("xtab", "explain", "XT402", silent=True)
 
 
 @nox.session

@@ -10,6 +10,7 @@ import xtab
 from xtab import errors
 
 FIRST, SECOND = xtab.ExceptionTableEntry(0, 8, 20, 0, False), xtab.ExceptionTableEntry(4, 12, 30, 1, True)
+PROBLEMS = tuple(xtab.Problem("XT401", f"no {n}", offset=2 * n, opname="NOP", qualname="f") for n in range(5))
 #: one of each class, with its attributes and what its message must hold
 EXAMPLES = [
     (errors.XtabError("plain"), {}, ["plain"]),
@@ -65,6 +66,12 @@ EXAMPLES = [
         ["f (file.py:7): expected one argument, but found two"],
     ),
     (errors.RewriteWarning("module m: left as it is"), {}, ["module m"]),
+    (
+        errors.VerificationError(PROBLEMS[:1]),
+        {"problems": PROBLEMS[:1]},
+        ["expected code that is safe to run, but found 1 problem:\n  XT401 stack-underflow: f at 0 (NOP): no 0"],
+    ),
+    (errors.VerificationError(PROBLEMS), {"problems": PROBLEMS}, ["5 problems", ": no 2\n  and 2 more"]),
 ]
 
 

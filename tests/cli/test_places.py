@@ -1,22 +1,6 @@
 from __future__ import annotations
 
-import pytest
-
-from xtab.analysis.verify import Problem
-from xtab.cli.places import place_in_words, source_path, source_uri
-
-
-@pytest.mark.parametrize(
-    "facts, words",
-    [
-        ({"qualname": "C.f", "offset": 14, "opname": "POP_TOP"}, "C.f at 14 (POP_TOP)"),
-        ({"qualname": "f", "offset": 14}, "f at 14"),
-        ({"qualname": "f"}, "f"),
-        ({"offset": 0}, "? at 0"),
-    ],
-)
-def test_in_words(facts, words):
-    assert place_in_words(Problem("XT402", "", **facts)) == words
+from xtab.cli.places import source_path, source_uri
 
 
 def test_paths(tmp_path, monkeypatch):

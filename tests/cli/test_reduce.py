@@ -168,7 +168,7 @@ def test_a_command_that_does_not_succeed(xtab, big, tmp_path, options, message):
 @pytest.mark.parametrize(
     "name, data, message",
     [
-        ("none.pyc", None, "expected a file that can be read, but found: "),
+        ("none.pyc", None, "expected 'none.pyc' to be a file that can be read, but found: "),
         ("a.pyc", b"x", "expected a .pyc file, but found something else"),
         ("a.bin", b"N", "expected a code object in a.bin, but found NoneType"),
         ("a.bin", b"?", "expected a .pyc file or a code object that marshal wrote, but found: marshalled data, byte 1"),
@@ -185,10 +185,11 @@ def test_what_can_not_be_used(xtab, tmp_path, name, data, message):
     assert result.stderr.startswith(f"Error: {message}")
 
 
-def test_what_can_not_be_written(xtab, big):
-    result = xtab("reduce", big, "--keep", "grep -q pin", "-o", "no/small.pyc")
+@pytest.mark.parametrize("output", ["no/small.pyc", "."], ids=["no-folder", "folder"])
+def test_what_can_not_be_written(xtab, big, output):
+    result = xtab("reduce", big, "--keep", "grep -q pin", "-o", output)
     assert result.exit_code == 2
-    assert result.stderr.startswith("Error: expected 'no/small.pyc' to be a file that can be written")
+    assert result.stderr.startswith(f"Error: expected {output!r} to be a file that can be written, but found: ")
 
 
 @pytest.mark.parametrize(

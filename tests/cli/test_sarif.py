@@ -23,7 +23,10 @@ def read(*arguments, **options):
 def test_all_rules_are_there():
     rules = read([])["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in rules] == list(RULES)
-    assert rules[0]["shortDescription"] == {"text": "The exception table can be read."}
+    texts = {rule["id"]: rule["shortDescription"]["text"] for rule in rules}
+    assert texts["XT101"] == "The exception table can be read."
+    assert texts["XT403"] == "co_stacksize is as large as the stack gets."
+    assert texts["XT305"] == "RERAISE finds a lasti where its operand says."
     assert [rule["defaultConfiguration"]["level"] for rule in rules] == [rule.severity for rule in RULES.values()]
 
 

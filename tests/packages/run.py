@@ -52,7 +52,7 @@ def check(wheel: Path) -> tuple[int, int, int, list[str]]:
                 continue
             for each in code_objects(code):
                 codes += 1
-                problems += [f"{name}:{problem.line}: {problem.qualname}: {problem}" for problem in verify(each)]
+                problems += [f"{name}:{problem.line}: {problem}" for problem in verify(each)]
     return files, failed, codes, problems
 
 

@@ -19,21 +19,20 @@ _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
-def annotation(problem: Problem, where: str, file: str) -> str:
+def annotation(problem: Problem, file: str) -> str:
     """The command that annotates the line of a problem.
 
     Args:
         problem: what to tell.
-        where: the code object and the instruction, in words.
         file: what was read; the problem may name the source that it was made from.
 
     >>> from xtab.analysis.verify import Problem
-    >>> annotation(Problem("XT403", "100% wrong", filename="a.py", line=3), "f", "a.py")
+    >>> annotation(Problem("XT403", "100% wrong", qualname="f", filename="a.py", line=3), "a.py")
     '::error file=a.py,line=3,title=XT403 stack-size-too-small::f: 100%25 wrong'
     """
     line = "" if problem.line is None else f",line={problem.line}"
     title = f"{problem.code} {problem.name}".translate(_PROPERTY)
     path = source_path(problem.filename or file).translate(_PROPERTY)
     hint = f"\n{problem.hint}" if problem.hint else ""
-    text = f"{where}: {problem.message}{hint}".translate(_DATA)
+    text = f"{problem.place}: {problem.message}{hint}".translate(_DATA)
     return f"::{problem.severity} file={path}{line},title={title}::{text}"

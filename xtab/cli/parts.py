@@ -32,7 +32,7 @@ def load_parts(source: Source) -> list[CodeParts]:
     if not source.name.endswith(".pyc"):
         return [CodeParts.of(code) for root in load(source) for code in code_objects(root)]
     try:
-        root = load_marshalled(pyc_payload(read(source), source.name))
+        root = load_marshalled(pyc_payload(read(source)))
     except TableFormatError as error:
         raise TargetError(f"expected a code object behind the header, but found: {error}") from None
     if not isinstance(root, MarshalledCode):

@@ -1,26 +1,11 @@
-"""Where a problem is, in words and as a path or an address that other programs understand."""
+"""Files as paths and addresses that other programs understand."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-if TYPE_CHECKING:
-    from xtab.analysis.verify import Problem
-
-__all__ = ["place_in_words", "source_path", "source_uri"]
-
-
-def place_in_words(problem: Problem) -> str:
-    """The code object and the instruction.
-
-    >>> from xtab.analysis.verify import Problem
-    >>> place_in_words(Problem("XT402", "", offset=14, opname="POP_TOP", qualname="f"))
-    'f at 14 (POP_TOP)'
-    """
-    at = "" if problem.offset is None else f" at {problem.offset}"
-    return (problem.qualname or "?") + at + (f" ({problem.opname})" if problem.opname and at else "")
+__all__ = ["source_path", "source_uri"]
 
 
 def source_path(file: str) -> str:

@@ -83,7 +83,7 @@ def reduce(
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise TargetError(f"expected a file that can be read, but found: {error.strerror}") from None
+        raise TargetError(f"expected {file!r} to be a file that can be read, but found: {error.strerror}") from None
     target = Path(output) if output else path.with_name(f"{path.stem}.reduced{path.suffix}")
     job = _SourceJob(data, path) if path.suffix == ".py" else _CodeJob(data, path.name, strict=no_new_problems)
     with tempfile.TemporaryDirectory(prefix="xtab-reduce-") as folder:
@@ -99,7 +99,9 @@ def reduce(
     try:
         write_atomically(target, job.best)
     except OSError as error:
-        raise TargetError(f"expected {str(target)!r} to be a file that can be written: {error.strerror}") from None
+        raise TargetError(
+            f"expected {str(target)!r} to be a file that can be written, but found: {error.strerror}"
+        ) from None
     click.echo(f"{target}: {len(data):,} -> {len(job.best):,} bytes{job.details()}, {command.tries:,} tries")
     sys.exit(end)
 
@@ -176,7 +178,7 @@ class _CodeJob:
 
     def __init__(self, data: bytes, name: str, *, strict: bool) -> None:
         is_pyc = name.endswith(".pyc") or data[2:4] == b"\r\n"
-        payload = pyc_payload(data, name) if is_pyc else data
+        payload = pyc_payload(data) if is_pyc else data
         self._header = data[: len(data) - len(payload)]
         try:
             root = load_marshalled(payload)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import xtab
 from xtab.analysis.verify import GROUPS, RULES
-from xtab.cli.places import place_in_words, source_uri
+from xtab.cli.places import source_uri
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,11 +53,16 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.code,
         "name": rule.name,
-        "shortDescription": {"text": f"{rule.summary[0].upper()}{rule.summary[1:]}."},
+        "shortDescription": {"text": _sentence(rule.summary)},
         "help": {"text": f"xtab explain {rule.code}"},
         "defaultConfiguration": {"level": rule.severity},
         "properties": {"tags": [GROUPS[rule.group].partition(":")[0]]},
     }
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop; a name such as co_flags stays as it is."""
+    return f"{text if '_' in text.partition(' ')[0] else text[0].upper() + text[1:]}."
 
 
 def _result(problem: Problem, file: str, seen: Counter[tuple[str, ...]]) -> dict[str, Any]:
@@ -69,7 +74,7 @@ def _result(problem: Problem, file: str, seen: Counter[tuple[str, ...]]) -> dict
         "ruleId": problem.code,
         "ruleIndex": _INDEX[problem.code],
         "level": problem.severity,
-        "message": {"text": f"{place_in_words(problem)}: {problem.message}"},
+        "message": {"text": f"{problem.place}: {problem.message}"},
         "locations": [_location(file, problem.line, problem.qualname)],
         "partialFingerprints": {"xtabProblem/v1": fingerprint},
         "properties": {name: value for name, value in facts.items() if value is not None},

@@ -11,7 +11,6 @@ import difflib
 import marshal
 import os
 import pkgutil
-import shlex
 import sys
 import sysconfig
 import warnings
@@ -82,7 +81,7 @@ def find_sources(target: str, stdin: BinaryIO) -> list[Source]:
     if found is None:
         raise _not_found(target)
     if not found:
-        raise TargetError(f"expected .py files in {target}, but found none")
+        raise TargetError(f"expected .py files in {target}, but found none (a .pyc is read where it is named itself)")
     return found
 
 
@@ -166,7 +165,7 @@ def load(source: Source) -> list[CodeType]:
         TargetError: it can't be read or compiled, or has no code object of that name.
     """
     data = read(source)
-    code = _read_pyc(data, source.name) if source.name.endswith(".pyc") else _compile(data, source.name)
+    code = _read_pyc(data) if source.name.endswith(".pyc") else _compile(data, source.name)
     if source.qualname is None:
         return [code]
     return pick(list(code_objects(code)), source.qualname, lambda inner: inner.co_qualname)
@@ -198,7 +197,7 @@ def _compile(data: bytes, name: str) -> CodeType:
         raise TargetError(f"{type(error).__name__}: {error}".rstrip(": ")) from None
 
 
-def pyc_payload(data: bytes, name: str) -> bytes:
+def pyc_payload(data: bytes) -> bytes:
     """What is behind the header of a .pyc of this Python.
 
     Raises:
@@ -208,12 +207,12 @@ def pyc_payload(data: bytes, name: str) -> bytes:
     if data[2:4] != b"\r\n" or len(data) < _PYC_HEADER:
         raise TargetError("expected a .pyc file, but found something else")
     if magic != CURRENT.magic:
-        raise _other_version(magic, name)
+        raise _other_version(magic)
     return data[_PYC_HEADER:]
 
 
-def _read_pyc(data: bytes, name: str) -> CodeType:
-    payload = pyc_payload(data, name)
+def _read_pyc(data: bytes) -> CodeType:
+    payload = pyc_payload(data)
     try:
         code = marshal.loads(payload)
     except (EOFError, ValueError, TypeError) as error:
@@ -223,14 +222,13 @@ def _read_pyc(data: bytes, name: str) -> CodeType:
     return code
 
 
-def _other_version(magic: int, name: str) -> TargetError:
+def _other_version(magic: int) -> TargetError:
     this = ".".join(map(str, CURRENT.version))
     message = f"expected bytecode of CPython {this} (magic {CURRENT.magic}), but found that of "
     for version in SUPPORTED:
         if for_version(version).magic == magic:
             other = ".".join(map(str, version))
-            hint = f"python{other} -m xtab check {shlex.quote(name)}"
-            return TargetError(f"{message}CPython {other} (magic {magic}). Try: {hint}")
+            return TargetError(f"{message}CPython {other} (magic {magic}). Try the same with: python{other} -m xtab")
     return TargetError(f"{message}another Python (magic {magic})")
 
 

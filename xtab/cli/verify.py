@@ -17,7 +17,6 @@ from xtab.cli.excerpt import one_line
 from xtab.cli.findings import verify_source
 from xtab.cli.github import annotation
 from xtab.cli.output import DIFFERENT, FINE, color_option, console_for, document, json_option, progress_option
-from xtab.cli.places import place_in_words
 from xtab.cli.rule_choice import choose_rules
 from xtab.cli.sarif import sarif_document
 from xtab.cli.targets import TARGETS
@@ -104,7 +103,7 @@ def verify(
         click.echo(_sarif(batch, found))
     elif output_format == "github":
         for finding, report in found:
-            click.echo(annotation(finding.problem, place_in_words(finding.problem), report.name))
+            click.echo(annotation(finding.problem, report.name))
     else:
         _print_text(console_for(sys.stdout, color), batch.reports, verbose=verbose)
     wrong = any(strict or finding.problem.severity == ERROR for finding, _ in found)
@@ -183,7 +182,7 @@ def _print_finding(console: Console, finding: Finding, report: FileFindings) -> 
     line = Text(one_line(place if problem.line is None else f"{place}:{problem.line}") + ": ", style="bold")
     line.append(f"{problem.code} {problem.name}", style=style)
     warning = "" if problem.severity == ERROR else "warning: "
-    line.append(one_line(f": {warning}{place_in_words(problem)}: {problem.message}"), style="not bold")
+    line.append(one_line(f": {warning}{problem.place}: {problem.message}"), style="not bold")
     console.print(line)
     for text in finding.excerpt:
         console.print(Text(f"  {text}", style=style if text.startswith(">") else "dim"))

@@ -33,7 +33,13 @@ if TYPE_CHECKING:
     from xtab.format.code import HasCode
     from xtab.format.cpython_reading import Entry
 
-__all__ = ["ExceptionTableEntry", "assemble_exception_table", "find_handler", "parse_exception_table"]
+__all__ = [
+    "ExceptionTableEntry",
+    "assemble_exception_table",
+    "encode_varint",
+    "find_handler",
+    "parse_exception_table",
+]
 
 _TOO_LARGE = 1 << 31  # bytes; `assemble_emit_exception_table_item` asserts that values lie below 2**30
 _NO_LIMIT = 1 << 32  # no range that can be stored ends above it
@@ -232,7 +238,8 @@ def find_handler(table: bytes | Sequence[ExceptionTableEntry], offset: int) -> E
 _start_of = itemgetter(0)
 
 
-def _encode(value: int, start_bit: int = 0) -> bytes:
+def encode_varint(value: int, start_bit: int = 0) -> bytes:
+    """The bytes of a varint, most significant group first; `start_bit`: 128 for the first of an entry."""
     groups = [value & 63]
     while value := value >> 6:
         groups.append(value & 63 | 64)
@@ -275,7 +282,7 @@ def assemble_exception_table(entries: Iterable[ExceptionTableEntry]) -> bytes:
         if start == stop and handler == (target, flags):
             if end - begin >= _TOO_LARGE:
                 _refuse(given, start)
-            parts[-3] = _encode((end - begin) >> 1)
+            parts[-3] = encode_varint((end - begin) >> 1)
         else:
             begin, handler = start, (target, flags)
             try:
@@ -289,10 +296,10 @@ def assemble_exception_table(entries: Iterable[ExceptionTableEntry]) -> bytes:
                 if max(start, end - start, target, flags * 2) >= _TOO_LARGE:
                     _refuse(given, start)
                 parts += (
-                    _encode(start >> 1, 128),
-                    _encode((end - start) >> 1),
-                    _encode(target >> 1),
-                    _encode(flags),
+                    encode_varint(start >> 1, 128),
+                    encode_varint((end - start) >> 1),
+                    encode_varint(target >> 1),
+                    encode_varint(flags),
                 )
         stop = end
     return b"".join(parts)

@@ -107,7 +107,7 @@ def version_of(transform: Callable[..., Any]) -> str | None:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that nobody ever sees a part of it."""
-    part = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
+    part = path.parent / f".{path.name}.{os.getpid()}-{threading.get_ident()}"
     try:
         part.write_bytes(data)
         part.replace(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import xtab
-from xtab.analysis.verify import RULES, verify_parts
+from xtab.analysis.verify import GROUPS, RULES, verify_parts
 from xtab.format.opcodes import CURRENT, SUPPORTED
 
 FOLDER = Path(xtab.__file__).parent / "rules"
@@ -49,6 +49,16 @@ def blocks(code):
 
 def test_every_rule_has_a_page_and_every_page_a_rule():
     assert PAGES == sorted(RULES)
+
+
+def test_the_documentation_shows_every_page_in_its_group():
+    lines = (Path(__file__).parents[3] / "docs" / "rules.md").read_text(encoding="utf-8").splitlines()
+    shown = [line for line in lines if line.startswith(("## ", "```{"))]
+    expected = []
+    for group, title in GROUPS.items():
+        expected.append(f"## {group}: {title.partition(':')[0]}")
+        expected += [f"```{{include}} ../xtab/rules/{code}.md" for code in PAGES if RULES[code].group == group]
+    assert shown == expected
 
 
 @pytest.mark.parametrize("code", PAGES)

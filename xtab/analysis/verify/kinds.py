@@ -135,7 +135,19 @@ _CO_GENERATOR = 0x20
 
 
 def _wants_iterator(code: CodeType) -> bool:
-    return CURRENT.iterator_slots == 1 and code.co_argcount == 1 and code.co_varnames[:1] == (".0",)
+    """Whether callers must pass an iterator: to a comprehension, but for one that begins with ``async for``."""
+    if CURRENT.iterator_slots != 1 or code.co_argcount != 1 or code.co_varnames[:1] != (".0",):
+        return False
+    if not code.co_flags & _ASYNCHRONOUS:
+        return True
+    units = code.co_code[::2], code.co_code[1::2]
+    loads = [at for at, (opcode, arg) in enumerate(zip(*units, strict=True)) if opcode in _LOADS and not arg]
+    return any(units[0][at + 1 : at + 2] != _GET_ANEXT for at in loads)
+
+
+_ASYNCHRONOUS = 0x80 | 0x200
+_LOADS = {CURRENT.number[name] for name in ("LOAD_FAST", "LOAD_FAST_BORROW") if name in CURRENT.number}
+_GET_ANEXT = bytes([CURRENT.number["GET_ANEXT"]])
 
 
 def constant(value: Any) -> Value:

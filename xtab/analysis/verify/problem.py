@@ -17,9 +17,9 @@ __all__ = ["Problem"]
 class Problem:
     """One thing that is wrong with a code object: which rule, where, what was expected, and what to do.
 
-    >>> problem = Problem("XT402", "expected depth 1, but found 2", offset=14, opname="POP_TOP")
+    >>> problem = Problem("XT402", "expected depth 1, but found 2", offset=14, opname="POP_TOP", qualname="f")
     >>> print(problem)
-    XT402 merge-conflict: at 14 (POP_TOP): expected depth 1, but found 2
+    XT402 merge-conflict: f at 14 (POP_TOP): expected depth 1, but found 2
     """
 
     code: str  #: the rule's stable code, such as ``"XT402"``
@@ -43,6 +43,11 @@ class Problem:
         """``"error"``: can crash or corrupt. ``"warning"``: legal, but not what a compiler writes."""
         return RULES[self.code].severity
 
+    @property
+    def place(self) -> str:
+        """The code object and the instruction, in words, such as ``"f at 14 (POP_TOP)"``."""
+        at = "" if self.offset is None else f" at {self.offset}"
+        return (self.qualname or "?") + at + (f" ({self.opname})" if self.opname and at else "")
+
     def __str__(self) -> str:
-        where = "" if self.offset is None else f"at {self.offset} ({self.opname}): "
-        return f"{self.code} {self.name}: {where}{self.message}"
+        return f"{self.code} {self.name}: {self.place}: {self.message}"

@@ -36,7 +36,7 @@ MOST_SLOTS = 1 << 20
 """The largest co_stacksize that is accepted: a frame is laid out in one piece, in 32-bit arithmetic."""
 _Sent: TypeAlias = tuple[int, "list[Value]", int, int, int, int]
 """Where to, stack, locals that are bound, that hold cells, exceptions being handled, index of where from."""
-_PUSH_EXC_INFO = CURRENT.number["PUSH_EXC_INFO"]
+_CHANGES_LEVEL = frozenset({CURRENT.number["PUSH_EXC_INFO"], CURRENT.number["POP_EXCEPT"]})
 _WORK_AN_INSTRUCTION, _WORK_AT_LEAST = 40, 1_000_000
 
 
@@ -182,9 +182,11 @@ class Walk:
         machine = self.machine
         signals, self._signals = self._signals, []
         if not signals:
-            if not self.report.errors:  # of which they would only be an echo
-                signals = [sent for place, sent in self._traced.items() if place not in self.states]
-            self._traced = {}
+            traced = [sent for place, sent in self._traced.items() if place not in self.states]
+            if traced and not self.report.errors:  # of which they would only be an echo
+                signals = traced[:1]  # the others may be entered from there
+            else:
+                self._traced = {}
         for place, kept, bound, cells, level, source in signals:
             state = self.states.get(place)
             machine.bound, machine.cells, machine.level = bound, cells, level if state is None else state.level
@@ -202,7 +204,7 @@ class Walk:
         """
         place, entry = self.handlers[region], self.entries[region]
         machine = self.machine
-        if len(machine.stack) >= entry.depth and self.listing.opcodes[machine.index] != _PUSH_EXC_INFO:
+        if len(machine.stack) >= entry.depth and self.listing.opcodes[machine.index] not in _CHANGES_LEVEL:
             kept = self._kept(entry)
             self._traced.setdefault(place, (place, kept, machine.bound, machine.cells, machine.level, machine.index))
             if len(kept) > self.greatest:
