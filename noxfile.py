@@ -36,14 +36,15 @@ def group(*names: str) -> tuple[str, ...]:
     return nox.project.dependency_groups(PROJECT, *names)
 
 
-def run_tests(session: nox.Session) -> None:
+def run_tests(session: nox.Session, *options: str) -> None:
     """Run the quick tests on the session's Python, and note that they ran."""
     name = str(session.python)
     started.append(name)
     session.install("-e", ".[cli]", *group("tests"))
     version = session.run("python", "-c", DESCRIBE, silent=True, log=False)
     # the same examples each time, and no deadlines, since other work may share the machine
-    session.run("python", "-m", "pytest", "-q", "-n", PROCESSES, "--hypothesis-profile=ci", *session.posargs)
+    options = ("--hypothesis-profile=ci", *options, *session.posargs)
+    session.run("python", "-m", "pytest", "-q", "-n", PROCESSES, *options)
     passed[name] = str(version).strip()
 
 
@@ -61,8 +62,8 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=DEBUG_BUILDS, download_python="never")
 def debug(session: nox.Session) -> None:
-    """Run the quick tests on each debug build, which aborts where a release build goes on with a broken stack."""
-    run_tests(session)
+    """Run rewritten code on each debug build, which aborts where a release build goes on with a broken stack."""
+    run_tests(session, "-m", "not slow and not pure")
 
 
 @nox.session(python=False)
@@ -113,7 +114,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS, download_python="never")
 def packages(session: nox.Session) -> None:
-    """Verify some 30 large packages of the package index, as each Python compiles them (arguments: names of packages)."""
+    """Verify some 30 large packages of the package index, as each Python compiles them (arguments: their names)."""
     session.install("-e", ".")
     session.run("python", "tests/packages/run.py", *session.posargs)
 
@@ -159,7 +160,7 @@ def package(session: nox.Session) -> None:
         session.run("python", "-c", f"import importlib.resources as r; assert (r.files('xtab') / {name!r}).is_file()")
     session.run("xtab", "--version")
     session.run("xtab", "check", "json")
-    session.run("xtab", "verify", "--json", "json")
+    session.run("xtab", "verify", "--verbose", "json")
     session.run("xtab", "explain", "XT402", silent=True)
 
 

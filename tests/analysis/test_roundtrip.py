@@ -7,8 +7,9 @@ import pytest
 
 from xtab import XtabError
 from xtab.analysis import roundtrip
-from xtab.analysis.roundtrip import code_objects, round_trip
+from xtab.analysis.roundtrip import round_trip
 from xtab.errors import TableFormatError
+from xtab.format.code import code_objects
 
 SOURCE = """
 import os
@@ -43,18 +44,6 @@ def test_code_from_the_compiler_comes_back(code):
     wanted = [instruction for instruction in dis.get_instructions(code) if instruction.opname != "EXTENDED_ARG"]
     assert found.instructions == len(wanted)
     assert found.unreachable_handler is None
-
-
-def test_code_objects_come_in_the_order_of_the_source():
-    source = "def a():\n  def b(): pass\n  def c(): pass\nclass d:\n  def e(self): pass\n"
-    assert [code.co_name for code in code_objects(compile(source, "x", "exec"))] == ["<module>", *"abcde"]
-
-
-def test_deeply_nested_code_objects_are_walked():
-    code = F
-    for _ in range(5000):
-        code = F.replace(co_consts=(code,))
-    assert sum(1 for _ in code_objects(code)) == 5001
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from xtab.analysis import roundtrip
-from xtab.analysis.roundtrip import code_objects
 from xtab.analysis.verify import Problem
 from xtab.cli import batch as batch_module
 from xtab.cli import corpus as corpus_module
 from xtab.cli.targets import find_sources, load
+from xtab.format.code import code_objects
 
 NUMBERS = {
     "VERSION": r"xtab( \S+) on",

@@ -8,10 +8,10 @@ import marshal
 import pytest
 
 from xtab import TargetError
-from xtab.analysis.roundtrip import code_objects
 from xtab.analysis.verify import CodeParts
 from xtab.cli.parts import load_parts, parts_of
 from xtab.cli.targets import Source
+from xtab.format.code import code_objects
 from xtab.format.marshalled import load_marshalled, marshalled_objects
 
 SOURCE = """

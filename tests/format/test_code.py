@@ -8,7 +8,7 @@ import types
 
 import pytest
 
-from xtab.format.code import code_length, code_of
+from xtab.format.code import code_length, code_objects, code_of
 
 
 def plain():
@@ -101,3 +101,15 @@ def test_the_length_is_that_of_co_code():
     for _ in range(20):
         exec(code, {})
     assert code_length(code) == before == len(code.co_code)
+
+
+def test_code_objects_come_in_the_order_of_the_source():
+    source = "def a():\n  def b(): pass\n  def c(): pass\nclass d:\n  def e(self): pass\n"
+    assert [code.co_name for code in code_objects(compile(source, "x", "exec"))] == ["<module>", *"abcde"]
+
+
+def test_deeply_nested_code_objects_are_walked():
+    code = plain.__code__
+    for _ in range(5000):
+        code = plain.__code__.replace(co_consts=(code,))
+    assert sum(1 for _ in code_objects(code)) == 5001

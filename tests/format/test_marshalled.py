@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xtab import TableFormatError
-from xtab.analysis.roundtrip import code_objects
+from xtab.format.code import code_objects
 from xtab.format.marshalled import CELL, FREE, LOCAL, MarshalledCode, dump_marshalled, load_marshalled
 
 ATOMS = (

@@ -81,6 +81,8 @@ class Fuzz:
             return
         if time.monotonic() - started > SLOW:
             self.hole(one, run_seed, Outcome("slow verifier", "", 0))
+        if errors and one.kind == "generated":
+            del self.corpus.made[:1]  # mutants of it would be rejected for what was wrong before
         groups = {f"{problem.code[2]}xx" for problem in errors}
         for group in groups:
             self.counts[f"rejected {group}"] += 1

@@ -105,7 +105,7 @@ def show(error: BaseException) -> None:
     """Format a traceback; line numbers may be nonsense, so that this may fail."""
     try:
         traceback.format_exception(error)
-    except Exception as another:
+    except BaseException as another:
         note(another)
 
 

@@ -129,12 +129,11 @@ def promised(model, body, place, *, behind=True):
     can't raise may have no handler even though all around it has: then it's the one that both sides share.
     """
     each = body.instructions[place]
-    if behind and each.opname == "POP_EXCEPT":
-        before = body.instructions[place - 1]
-        jumps = [jump for jump in body.instructions if jump.is_jump and jump.target is each]
-        each = before if not CURRENT.stops[before.opcode] else jumps[-1] if jumps else each
     found = model.protected[each]
-    if found is None and each is body.instructions[place] and left_out(each):
+    if behind and each.opname == "POP_EXCEPT":
+        old = [each for each in body.instructions if each in model.protected]
+        found = handler_beside(model, old, old.index(each), -1) or found
+    elif found is None and left_out(each):
         found = shared(model, body, place)
     if each.opname == "PUSH_EXC_INFO" and behind and found:
         found = model.protected[found[0]]

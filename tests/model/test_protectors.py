@@ -151,6 +151,15 @@ def test_before_a_pop_except_that_is_jumped_to():
     assert places.before(target + 1) is None, "nothing leads there at all"
 
 
+def test_a_hole_in_front_of_pop_except():
+    """What can't raise may be left out there too."""
+    places = Places(ask)
+    first = places.places("POP_EXCEPT")[0]
+    handling = places.own(first - 1)
+    places.instructions[first:first] = [I("NOP"), I("NOP")]
+    assert places.before(first + 2) is handling
+
+
 def test_a_hole_at_a_try_line():
     """The NOP of the inner try is in no span, but what lies on both sides is in that of the outer one."""
     places = Places(close_all)

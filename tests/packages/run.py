@@ -14,8 +14,8 @@ import warnings
 import zipfile
 from pathlib import Path
 
-from xtab.analysis.roundtrip import code_objects
 from xtab.analysis.verify import verify
+from xtab.format.code import code_objects
 
 PACKAGES = """
 aiohttp ansible-core black boto3 botocore celery coverage django fastapi flask hypothesis ipython jinja2 matplotlib mypy

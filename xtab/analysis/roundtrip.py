@@ -16,7 +16,6 @@ import reprlib
 import traceback
 from dataclasses import dataclass
 from operator import is_not, ne
-from types import CodeType
 from typing import TYPE_CHECKING
 
 from xtab.errors import XtabError
@@ -28,11 +27,12 @@ from xtab.model.nesting import flatten, nest
 from xtab.model.stack import stack_depths, stack_size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from types import CodeType
 
     from xtab.model.body import Body
 
-__all__ = ["Difference", "RoundTrip", "code_objects", "round_trip"]
+__all__ = ["Difference", "RoundTrip", "round_trip"]
 
 _PARTS = (
     *("co_code", "co_exceptiontable", "co_linetable", "co_stacksize", "co_flags"),
@@ -82,19 +82,6 @@ def round_trip(code: CodeType) -> RoundTrip:
     checks.attempt("decode and assemble", checks.body)
     checks.attempt("stack size", checks.stack)
     return RoundTrip(checks.entries, checks.instructions, tuple(checks.differences), checks.unreachable_handler)
-
-
-def code_objects(code: CodeType) -> Iterator[CodeType]:
-    """A code object, those among its constants, and theirs: each before what it holds, in the order of the source.
-
-    >>> [code.co_name for code in code_objects(compile("def f(): return lambda: 0", "example", "exec"))]
-    ['<module>', 'f', '<lambda>']
-    """
-    waiting = [code]
-    while waiting:
-        code = waiting.pop()
-        yield code
-        waiting += [constant for constant in reversed(code.co_consts) if isinstance(constant, CodeType)]
 
 
 class _Checks:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from xtab.analysis.roundtrip import code_objects, round_trip
+from xtab.analysis.roundtrip import round_trip
 from xtab.analysis.verify import ERROR, WARNING, verify
 from xtab.cli.targets import load
 from xtab.errors import TargetError
+from xtab.format.code import code_objects
 
 if TYPE_CHECKING:
     from types import CodeType

@@ -45,11 +45,10 @@ def excerpt(parts: CodeParts, offset: int) -> list[str]:
     No lines where no instruction is anywhere near.
 
     >>> from xtab.analysis.verify import CodeParts
-    >>> for line in excerpt(CodeParts.of(compile("x", "example", "eval")), 2)[:3]:
+    >>> for line in excerpt(CodeParts.of(compile("x", "example", "eval")), 0)[:2]:
     ...     print(line)
         off dep
-          0   0  RESUME                 0
-    >     2   0  LOAD_NAME              x
+    >     0   0  RESUME                 0
     """
     instructions = split_code(parts.code)
     fault = next((index for index, each in enumerate(instructions) if each.start <= offset < each.end), None)

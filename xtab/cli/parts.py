@@ -9,10 +9,10 @@ from __future__ import annotations
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import TYPE_CHECKING
 
-from xtab.analysis.roundtrip import code_objects
 from xtab.analysis.verify import CodeParts
 from xtab.cli.targets import load, pick, pyc_payload, read
 from xtab.errors import TableFormatError, TargetError
+from xtab.format.code import code_objects
 from xtab.format.marshalled import CELL, FREE, LOCAL, MarshalledCode, load_marshalled, marshalled_objects
 
 if TYPE_CHECKING:

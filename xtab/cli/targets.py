@@ -20,8 +20,8 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
-from xtab.analysis.roundtrip import code_objects
 from xtab.errors import TargetError
+from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""`code_of`: the code object behind whatever has one; `code_length`: how many bytes of code it has."""
+"""`code_of`: the code object behind whatever has one; `code_objects`: those in it; `code_length`: how long one is."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from types import (
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
-__all__ = ["HasCode", "code_length", "code_of"]
+__all__ = ["HasCode", "code_length", "code_objects", "code_of"]
 
 #: What has code. A type checker sees functions and methods as callables; of those, only the ones written in Python do.
 HasCode: TypeAlias = (
@@ -72,6 +72,19 @@ def code_of(source: HasCode) -> CodeType:  # noqa: PLR0911 (a return for each ki
         f"but found {source!r:.80} of type {type(source).__qualname__}{hint}"
     )
     raise TypeError(msg)
+
+
+def code_objects(code: CodeType) -> Iterator[CodeType]:
+    """A code object, those among its constants, and theirs: each before what it holds, in the order of the source.
+
+    >>> [code.co_name for code in code_objects(compile("def f(): return lambda: 0", "example", "exec"))]
+    ['<module>', 'f', '<lambda>']
+    """
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        yield code
+        waiting += [constant for constant in reversed(code.co_consts) if isinstance(constant, CodeType)]
 
 
 def code_length(code: CodeType) -> int:

@@ -67,9 +67,7 @@ class Protectors:
         elif behind and opcode == _PUSH_EXC_INFO and span is not None:
             span = span.outer
         elif behind and opcode == _POP_EXCEPT and place:
-            before = instructions[place - 1]
-            leading = self._jump_to(instructions[place]) if CURRENT.stops[before.opcode] else before
-            span = span if leading is None else leading.exn_tab_entry
+            span = self._side(place, -1) or span
         while span is not None and span.target.opcode == _CLEANUP_THROW:
             span = span.outer
         return span

@@ -17,9 +17,9 @@ from collections import defaultdict
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from xtab.analysis.roundtrip import code_objects
 from xtab.analysis.verify import require_valid
 from xtab.errors import VerificationError
+from xtab.format.code import code_objects
 from xtab.model.assemble import assemble
 from xtab.model.body import Body
 from xtab.model.decode import decode

@@ -24,6 +24,13 @@ def test_a_rule_speaks_once_of_one_place():
     assert {problem.message for problem in report.problems()} == {"first", "other rule", "other entry"}
 
 
+def test_a_rule_says_all_that_is_wrong_with_the_whole():
+    report = Report(PARTS)
+    for message in ("first", "second", "first"):
+        report.add("XT513", message)
+    assert [problem.message for problem in report.problems()] == ["first", "second"]
+
+
 def test_warnings_are_no_errors():
     report = Report(PARTS)
     report.add("XT104", "m")

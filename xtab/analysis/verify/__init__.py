@@ -35,14 +35,13 @@ Follows Python/bytecodes.c, Python/ceval.c and Objects/codeobject.c of each vers
 
 from __future__ import annotations
 
-from types import CodeType
 from typing import Any
 
 from xtab.analysis.verify.catalogue import ERROR, GROUPS, RULES, WARNING, Rule
 from xtab.analysis.verify.parts import CodeParts
 from xtab.analysis.verify.problem import Problem
 from xtab.errors import VerificationError
-from xtab.format.code import code_of
+from xtab.format.code import code_objects, code_of
 
 __all__ = [
     "ERROR", "GROUPS", "RULES", "WARNING", "CodeParts", "Problem", "Rule", "require_valid", "verify", "verify_parts",
@@ -64,14 +63,9 @@ def verify(code: Any, *, nested: bool = False) -> tuple[Problem, ...]:
     >>> [problem.name for problem in xtab.verify(broken)]
     ['stack-size-too-small']
     """
-    waiting = [code_of(code)]
-    problems: list[Problem] = []
-    while waiting:
-        one = waiting.pop()
-        problems += verify_parts(CodeParts.of(one))
-        if nested:
-            waiting += [constant for constant in reversed(one.co_consts) if isinstance(constant, CodeType)]
-    return tuple(problems)
+    root = code_of(code)
+    codes = code_objects(root) if nested else [root]
+    return tuple(problem for each in codes for problem in verify_parts(CodeParts.of(each)))
 
 
 def require_valid(code: Any, *, nested: bool = False) -> None:

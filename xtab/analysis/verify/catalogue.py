@@ -67,7 +67,7 @@ _RULES = (
     ("XT502", "unknown-opcode", ERROR, "the opcode is one that compiled code of this version may hold"),
     ("XT503", "operand-out-of-range", ERROR, "the operand is one that this opcode knows"),
     ("XT504", "jump-outside-code", ERROR, "a jump stays inside the code"),
-    ("XT505", "jump-inside-instruction", ERROR, "a jump leads to the begin of an instruction"),
+    ("XT505", "jump-inside-instruction", ERROR, "a jump leads to the beginning of an instruction"),
     ("XT506", "jump-into-prologue", ERROR, "nothing leads to what comes before the first RESUME"),
     ("XT507", "truncated-instruction", ERROR, "an instruction has its opcode and its caches"),
     ("XT508", "cache-not-zero", ERROR, "caches are zero"),

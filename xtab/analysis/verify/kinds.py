@@ -81,8 +81,10 @@ OBJECT: Final = _ALWAYS_OBJECT | (LASTI if CURRENT.lasti_is_object else 0)
 ACCEPTED: Final[dict[str, int]] = {
     "object": OBJECT, "maybe": OBJECT | NULL | SELF, "null": NULL,
     "any": OBJECT | NULL | LASTI | INDEX | STALE | SELF, "dropped": OBJECT | LASTI | STALE | SELF, "none": NONE,
-    "bool": BOOL, "int": INT, "str": STR, "list": LIST | EXCS, "set": SET, "dict": DICT, "dict_or_null": DICT | NULL,
-    "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE, "code": CODE, "func": FUNCTION, "iter": ITER,
+    "bool": BOOL, "int": INT, "str": STR, "list": LIST | EXCS, "set": SET, "dict": DICT,
+    "own": DICT, "own_or_null": DICT | NULL, "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE,
+    "code": CODE,
+    "func": FUNCTION, "iter": ITER,
     "index": NULL | INDEX, "exc": EXC, "prev": PREV, "lasti": LASTI, "caught": EXC | NONE, "rest": EXC | NONE,
     "excs": EXCS,
 }  # fmt: skip
@@ -91,8 +93,9 @@ ACCEPTED: Final[dict[str, int]] = {
 LEFT: Final[dict[str, Value]] = {
     "object": Value(OTHER), "maybe": Value(OTHER | NULL), "null": Value(NULL), "none": Value(NONE),
     "bool": Value(BOOL), "int": Value(INT), "interpolation": Value(INTERPOLATION), "str": Value(STR),
-    "list": Value(LIST), "set": Value(SET), "dict": Value(DICT), "tuple": Value(TUPLE), "iter": Value(ITER),
-    "exc": Value(EXC), "lasti": Value(LASTI), "caught": Value(EXC | NONE), "cell": Value(CELL), "self": Value(SELF),
+    "list": Value(LIST), "set": Value(SET), "dict": Value(DICT), "own": Value(DICT, "own"), "tuple": Value(TUPLE),
+    "iter": Value(ITER), "exc": Value(EXC),
+    "lasti": Value(LASTI), "caught": Value(EXC | NONE), "cell": Value(CELL), "self": Value(SELF),
     "rest": Value(EXC | NONE, "rest"), "raised": Value(EXC, "raised"),
 }  # fmt: skip
 """Word of a signature -> what is left on the stack."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 from xtab.analysis.verify.kinds import (
     DICT,
     EXCS,
+    FUNCTION,
     INDEX,
     INT,
     ITER,
@@ -57,8 +58,8 @@ class Machine:
     """The state before an instruction, and after its step, behind it."""
 
     __slots__ = (
-        "_constants", "borrowed", "bound", "cells", "copied", "first_argument", "free", "index", "jump_stack", "kept",
-        "level", "listing", "parts", "room", "stack", "with_cells",
+        "_constants", "borrowed", "bound", "cells", "copied", "first_argument", "first_cell", "free", "index",
+        "jump_stack", "kept", "late_cells", "level", "listing", "parts", "room", "stack", "with_cells",
     )  # fmt: skip
 
     def __init__(self, parts: CodeParts, listing: Listing) -> None:
@@ -79,8 +80,14 @@ class Machine:
         names = (*parts.varnames, *own, *parts.freevars)
         shared = {*parts.cellvars, *parts.freevars}
         self.with_cells = sum(1 << number for number, name in enumerate(names) if name in shared)  #: a set of bits
-        self.kept = {number: KEPT[name] for number, name in enumerate(names) if name in KEPT}  #: variable -> kind
-        self.first_argument = _trusted_argument(parts, listing)  #: kind of local 0 where callers are trusted, else 0
+        arguments = parts.argcount + parts.kwonlyargcount + bool(parts.flags & 12)
+        self.first_cell = int(bool(arguments) and parts.varnames[0] in parts.cellvars)  #: 1 if local 0 has a cell
+        self.late_cells = _late_cells(listing)  #: (index, bit) of the first MAKE_CELL of each, behind the prologue
+        renames = _imports_star(listing)  # a module may have any names, even those that no source can name
+        #: variable -> kind
+        self.kept = {} if renames else {number: KEPT[name] for number, name in enumerate(names) if name in KEPT}
+        #: kind of local 0 where callers are trusted, else 0
+        self.first_argument = 0 if renames else _trusted_argument(parts, listing)
         self._constants: dict[int, Value] = {}
 
     def constant(self, index: int) -> Value:
@@ -174,6 +181,24 @@ _TELLING = (
 )  # fmt: skip
 
 
+def _late_cells(listing: Listing) -> tuple[tuple[int, int], ...]:
+    """CPython looks for a MAKE_CELL in what lies before an instruction to tell a cell from a value that is one."""
+    make_cell, begin = CURRENT.number["MAKE_CELL"], listing.opcodes.index(CURRENT.number["RESUME"])
+    found: dict[int, int] = {}
+    for index, (opcode, arg) in enumerate(zip(listing.opcodes, listing.args, strict=True)):
+        if opcode == make_cell:
+            found.setdefault(arg, index)
+    return tuple((index, 1 << arg) for arg, index in found.items() if index > begin)
+
+
+def _imports_star(listing: Listing) -> bool:
+    star, intrinsic = CURRENT.number.get("IMPORT_STAR"), CURRENT.number.get("CALL_INTRINSIC_1")
+    return any(
+        opcode == star or (opcode == intrinsic and CURRENT.words[opcode][arg] == "INTRINSIC_IMPORT_STAR")
+        for opcode, arg in zip(listing.opcodes, listing.args, strict=True)
+    )
+
+
 def _trusted_argument(parts: CodeParts, listing: Listing) -> int:
     """The kind of local 0 where callers are trusted, else 0: an iterator as ``.0``, an int as a format."""
     kind = 0
@@ -196,8 +221,10 @@ KEPT = {".type_params": TUPLE, ".defaults": TUPLE, ".kwdefaults": DICT}
 """Variables that only the compiler can name, and what it keeps in them."""
 _ANNOTATE = ("format", "__annotate__")
 
-MOVES_ALONE = EXCS | (ITER if CURRENT.iterator_slots > 1 else 0)
+MOVES_ALONE = EXCS | FUNCTION | (ITER if CURRENT.iterator_slots > 1 else 0)
 """Kinds that hold only while there is one reference: a copy is some object."""
+COPIED_BOTH = EXCS | FUNCTION | DICT
+"""Kinds of which less is known as soon as there is a copy: others may change it."""
 
 
 def copy_of(value: Value) -> Value:
@@ -205,5 +232,5 @@ def copy_of(value: Value) -> Value:
     kinds = value.kinds
     if kinds & MOVES_ALONE:
         kinds = kinds & ~MOVES_ALONE | OTHER
-    detail = value.detail if kinds == value.kinds and value.detail != "raised" else None
+    detail = value.detail if kinds == value.kinds and value.detail not in ("raised", "own") else None
     return Value(kinds, detail, value.borrowed)

@@ -100,6 +100,9 @@ def _check_cells(parts: CodeParts, listing: Listing, report: Report) -> None:
         hint = "it takes the cells out of the function's closure, all of them, once"
         at = copies[0] if copies else 0
         report.add("XT511", f"expected {expected}, but found {found}", hint, listing=listing, index=at)
+    if opcodes[0] == _MAKE_CELL and listing.at[0] != listing.starts[0]:
+        message = f"expected MAKE_CELL of the first variables first, but found that of {args[0]} behind an EXTENDED_ARG"
+        report.add("XT511", message, "super() looks for MAKE_CELL at the very start", listing=listing, index=0)
     made = {args[index] for index in range(before_resume) if opcodes[index] == _MAKE_CELL}
     count = parts.argcount + parts.kwonlyargcount + bool(parts.flags & _VARARGS) + bool(parts.flags & _VARKEYWORDS)
     for number, name in enumerate(parts.varnames[:count]):

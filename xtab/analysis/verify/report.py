@@ -27,7 +27,7 @@ class Report:
     def __init__(self, parts: CodeParts) -> None:
         self.parts = parts
         self.errors = 0  #: how many were errors
-        self._problems: dict[tuple[str, int | None, int | None], Problem] = {}
+        self._problems: dict[tuple[str, int | None, str | int | None], Problem] = {}
         self._count: dict[str, int] = {}
 
     def add(
@@ -44,13 +44,13 @@ class Report:
     ) -> None:
         """Note a problem: at an instruction (`index` in `listing`), at an `offset`, or of the code object as a whole.
 
-        The same rule speaks once of one instruction and entry.
+        The same rule speaks once of one instruction and entry, and says the same thing of the whole once.
         """
         opname = None
         if index is not None and listing is not None:
             offset = listing.starts[index]
             opname = CURRENT.name[listing.opcodes[index]]
-        key = code, offset, None if entry is None else entry.start
+        key = code, offset, message if offset is None else None if entry is None else entry.start
         if key in self._problems:
             return
         self.errors += RULES[code].severity == ERROR

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from xtab.analysis.verify.kinds import ACCEPTED, EXC, EXCS, LEFT, NONE, STR, TUPLE, Value
+from xtab.analysis.verify.kinds import ACCEPTED, EXCS, FUNCTION, LEFT, NONE, NULL, STR, TUPLE, Value
+from xtab.analysis.verify.machine import Fault
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
     Step = Callable[[Machine, int], None]
 
-__all__ = ["check_tuple", "step_of"]
+__all__ = ["check_detail", "step_of"]
 
-_IN_TUPLES = frozenset({"strs", "cells", "alias"})
-_IN_LISTS = EXC | NONE
+_CLOSER = frozenset({"strs", "cells", "alias", "own", "own_or_null"})
+_DICTS = frozenset({"own", "own_or_null"})
 
 
 class _Token(NamedTuple):
@@ -59,7 +60,7 @@ def step_of(signature: str, opcode: int) -> Step:
     if any(token.bit or token.times for token in (*taken, *left)):
         return _varying(taken, left, hands_on)
     words, out = _words(taken, 0), _words(left, 0)
-    if hands_on or any(word.startswith("=") for word in out) or _IN_TUPLES.intersection(words):
+    if hands_on or any(word.startswith("=") for word in out) or _CLOSER.intersection(words):
         return lambda machine, arg: _apply(machine, words, out, hands_on == 1 or bool(hands_on and arg & 1))
     return _fixed(words, out)
 
@@ -123,8 +124,8 @@ def _apply(machine: Machine, words: list[str], out: list[str], hands_on: bool) -
         value = stack[first + place]
         if value.kinds & ~ACCEPTED[word]:
             machine.wrong(count - place, ACCEPTED[word], word)
-        if word in _IN_TUPLES:
-            check_tuple(machine, count - place, word)
+        if word in _CLOSER:
+            check_detail(machine, count - place, word)
     inputs = stack[first:]
     borrowed = 0
     if hands_on:
@@ -136,18 +137,29 @@ def _apply(machine: Machine, words: list[str], out: list[str], hands_on: bool) -
             stack.append(inputs[int(word[1:])])
             continue
         value = LEFT[word]
-        if word == "list" and all(item.kinds & ~_IN_LISTS == 0 for item in inputs):
+        if word == "list" and not inputs:
             value = Value(EXCS)
         stack.append(Value(value.kinds, None, borrowed) if borrowed else value)
 
 
-def check_tuple(machine: Machine, place: int, word: str) -> None:
-    """Make sure of what is in a tuple, where the interpreter trusts that too."""
+def _check_own(machine: Machine, place: int) -> None:
+    value = machine.stack[-place]
+    if value.kinds != NULL and value.detail != "own":
+        message = f"expected a dict that nobody else holds for {machine.opname()}, but found one that may be shared"
+        raise Fault("XT602", message, "build it with BUILD_MAP, and leave the only reference to the call")
+
+
+def check_detail(machine: Machine, place: int, word: str) -> None:
+    """Make sure of more than the kind, where the interpreter trusts that: what is in a tuple, who holds a dict."""
+    if word in _DICTS:
+        _check_own(machine, place)
+        return
     items = machine.stack[-place].detail
     if word == "strs":
         fine = items is not None and all(item == STR for item in items)
     elif word == "alias":
-        fine = items is not None and len(items) == 3 and items[0] == STR and not items[1] & ~(NONE | TUPLE)
+        fine = items is not None and len(items) == 3 and items[0] == STR and items[2] == FUNCTION
+        fine = fine and not items[1] & ~(NONE | TUPLE)
     else:
         fine = items is not None
     if not fine:

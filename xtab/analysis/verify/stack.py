@@ -37,6 +37,7 @@ MOST_SLOTS = 1 << 20
 _Sent: TypeAlias = tuple[int, "list[Value]", int, int, int, int]
 """Where to, stack, locals that are bound, that hold cells, exceptions being handled, index of where from."""
 _CHANGES_LEVEL = frozenset({CURRENT.number["PUSH_EXC_INFO"], CURRENT.number["POP_EXCEPT"]})
+_YIELD = CURRENT.number["YIELD_VALUE"]
 _WORK_AN_INSTRUCTION, _WORK_AT_LEAST = 40, 1_000_000
 
 
@@ -167,6 +168,8 @@ class Walk:
             return
         self._sent = sent
         kept = self._kept(entry)
+        if opcode == _YIELD and depth == len(stack) > 0:  # throw() puts another value in the place of what is yielded
+            kept[depth - 1] = LEFT["object"]
         if len(kept) > self.greatest:
             self._deeper(len(kept))
         if CURRENT.raises_on_signal[opcode]:  # compilers let these leave with an exception still being handled
@@ -228,11 +231,15 @@ class Walk:
     def _meet(self, place: int, stack: list[Value], source: int) -> None:
         """A way with this stack leads to `place`."""
         machine = self.machine
+        cells = machine.cells
+        for made, bit in machine.late_cells:
+            if place <= made:
+                cells &= ~bit
         self.work -= 1 + len(stack)
         known = self.states.get(place)
         if known is None:
             bound = machine.bound & self.bound_at.get(place, -1)
-            self.states[place] = _State(stack.copy(), bound, machine.cells, machine.level, source)
+            self.states[place] = _State(stack.copy(), bound, cells, machine.level, source)
             self._wait(place)
             return
         if len(known.stack) != len(stack):
@@ -247,7 +254,7 @@ class Walk:
             related = self._related(known.source, source)
             self.report.add("XT614", message, hint, listing=self.listing, index=place, related=related)
             return
-        bound, cells = known.bound & machine.bound, known.cells & machine.cells
+        bound, cells = known.bound & machine.bound, known.cells & cells
         joined = known.stack if stack == known.stack else list(map(join, known.stack, stack))
         if bound != known.bound or cells != known.cells or joined != known.stack:
             self.states[place] = _State(joined, bound, cells, known.level, known.source)

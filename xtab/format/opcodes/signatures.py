@@ -10,6 +10,7 @@
 - ``iter`` what FOR_ITER can ask for a next value; ``index`` NULL, or where in a list or tuple the iteration is
 - ``exc`` an exception; ``prev`` what PUSH_EXC_INFO saved; ``lasti`` the offset that was pushed with an exception;
   ``caught`` an exception or None, ``rest`` the same, what ``except*`` leaves; ``excs`` a list of such
+- ``own`` a dict that nobody else holds: while keywords are parsed, one that others hold may change
 - ``=0`` the first of those taken, put back as it was
 - ``object?`` only if the operand is odd; ``object?4`` only if it has bit 4; ``object*n`` as often as the operand says;
   ``object*2n`` twice as often
@@ -34,14 +35,14 @@ SIGNATURES: dict[str, str] = {
     "UNARY_NOT": "bool -- bool", "UNARY_NEGATIVE": "object -- object", "UNARY_INVERT": "object -- object",
     "UNARY_POSITIVE": "object -- object",
     "BUILD_LIST": "object*n -- list", "BUILD_SET": "object*n -- set", "BUILD_STRING": "object*n -- str",
-    "BUILD_MAP": "object*2n -- dict", "BUILD_CONST_KEY_MAP": "object*n tuple -- dict", "BUILD_SLICE": "object*n -- object",
+    "BUILD_MAP": "object*2n -- own", "BUILD_CONST_KEY_MAP": "object*n tuple -- own", "BUILD_SLICE": "object*n -- object",
     "BUILD_INTERPOLATION": "object str object? -- interpolation",
     "LIST_TO_TUPLE": "list -- tuple", "UNPACK_SEQUENCE": "object -- object*n",
     "FORMAT_VALUE": "object object?4 -- str", "FORMAT_SIMPLE": "object -- str", "FORMAT_WITH_SPEC": "object object -- str",
     "CONVERT_VALUE": "object -- str",
     "GET_LEN": "object -- =0 int", "MATCH_MAPPING": "object -- =0 bool", "MATCH_SEQUENCE": "object -- =0 bool",
     "MATCH_KEYS": "object tuple -- =0 =1 object", "MATCH_CLASS": "object object strs -- object",
-    "CALL_FUNCTION_EX": "object null object dict_or_null -- object",
+    "CALL_FUNCTION_EX": "object null object own_or_null -- object",
     "IMPORT_NAME": "object object -- object", "IMPORT_FROM": "object -- =0 object", "IMPORT_STAR": "object --",
     "SETUP_ANNOTATIONS": "--", "PRINT_EXPR": "object --",
     "RAISE_VARARGS": "object*n --", "CHECK_EXC_MATCH": "exc object -- =0 bool",
@@ -51,7 +52,7 @@ SIGNATURES: dict[str, str] = {
     "WITH_EXCEPT_START": "object maybe lasti prev exc -- =0 =1 =2 =3 =4 object",
     "GET_ITER": "object -- iter", "GET_YIELD_FROM_ITER": "object -- object", "GET_AITER": "object -- object",
     "GET_ANEXT": "object -- =0 object", "END_ASYNC_FOR": "object exc --", "GET_AWAITABLE": "object -- object",
-    "END_FOR": "dropped --", "POP_ITER": "dropped --", "END_SEND": "dropped object -- =1",
+    "END_FOR": "object dropped -- =0", "POP_ITER": "dropped --", "END_SEND": "object object -- =1",
     "CLEANUP_THROW": "object object exc -- none object", "ASYNC_GEN_WRAP": "object -- object",
     "RETURN_GENERATOR": "-- object", "YIELD_VALUE": "object -- object", "KW_NAMES": "--", "RETURN_CONST": "--",
     "RETURN_VALUE": "object --", "RESUME": "--",
@@ -91,7 +92,7 @@ LIMITS: dict[str, tuple[int, int]] = {
     "IS_OP": (0, 1), "CONTAINS_OP": (0, 1), "GET_AWAITABLE": (0, 2), "CONVERT_VALUE": (1, 3), "FORMAT_VALUE": (0, 7), "RESUME": (0, 3),
     "LIST_APPEND": (1, 1 << 30), "LIST_EXTEND": (1, 1 << 30), "SET_ADD": (1, 1 << 30), "SET_UPDATE": (1, 1 << 30),
     "MAP_ADD": (1, 1 << 30), "DICT_UPDATE": (1, 1 << 30), "DICT_MERGE": (1, 1 << 30), "CALL_FUNCTION_EX": (0, 1),
-    "MAKE_FUNCTION": (0, 15), "CALL_INTRINSIC_1": (1, 255), "CALL_INTRINSIC_2": (1, 255),
+    "MAKE_FUNCTION": (0, 15), "SEND": (0, (1 << 16) - 3), "CALL_INTRINSIC_1": (1, 255), "CALL_INTRINSIC_2": (1, 255),
 }  # fmt: skip
 """The least and the greatest operand, where the operand stands for itself and not all numbers will do."""
 

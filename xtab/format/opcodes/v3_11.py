@@ -95,7 +95,7 @@ SIGNATURES = {
     "LOAD_GLOBAL": "-- null? object",
     "LOAD_ATTR": "object -- object",
     "UNARY_NOT": "object -- bool",
-    "CALL_FUNCTION_EX": "null object object dict? -- object",
+    "CALL_FUNCTION_EX": "null object object own? -- object",
     "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
 }
 LIMITS = signatures.LIMITS

@@ -95,9 +95,9 @@ SIGNATURES = {
     "UNARY_NOT": "object -- bool",
     "POP_JUMP_IF_FALSE": "object --",
     "POP_JUMP_IF_TRUE": "object --",
-    "CALL_FUNCTION_EX": "null object object dict? -- object",
+    "CALL_FUNCTION_EX": "null object object own? -- object",
     "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
-    "END_FOR": "dropped dropped --",
+    "END_FOR": "object dropped --",
 }
 LIMITS = signatures.LIMITS
 MUST_FOLLOW = {**signatures.MUST_FOLLOW, "KW_NAMES": "CALL"}

@@ -89,7 +89,7 @@ HANDS_ON = shared.HANDS_ON
 """Opcodes after which a value that they took may be on the stack still."""
 SIGNATURES = {
     **signatures.SIGNATURES,
-    "CALL_FUNCTION_EX": "object null object dict? -- object",
+    "CALL_FUNCTION_EX": "object null object own? -- object",
     "WITH_EXCEPT_START": "object lasti prev exc -- =0 =1 =2 =3 object",
 }
 LIMITS = {**signatures.LIMITS, "RESUME": (0, 7), "YIELD_VALUE": (0, 1)}

@@ -114,7 +114,8 @@ SIGNATURES = {
     **signatures.SIGNATURES,
     "POP_TOP": "any --",
     "POP_ITER": "any index --",
-    "END_SEND": "dropped index object -- =2",
+    "END_FOR": "object index dropped -- =0 =1",
+    "END_SEND": "object index object -- =2",
     "CLEANUP_THROW": "object index object exc -- none null object",
 }
 LIMITS = {

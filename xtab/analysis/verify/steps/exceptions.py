@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 from xtab.analysis.verify.kinds import EXC, LASTI, LEFT, NONE, PREV, Value, words_for
 from xtab.analysis.verify.machine import Fault
+from xtab.analysis.verify.signatures import step_of
+from xtab.format.opcodes import CURRENT
+from xtab.format.opcodes.signatures import SIGNATURES
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
@@ -14,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["STEPS"]
 
 _ASYNC_GENERATOR = 0x200
+_EG_MATCH = step_of(SIGNATURES["CHECK_EG_MATCH"], CURRENT.number["CHECK_EG_MATCH"])
 
 
 def _push_exc_info(machine: Machine, _: int) -> None:
@@ -34,6 +38,13 @@ def _pop_except(machine: Machine, _: int) -> None:
         raise Fault("XT614", message, "end handlers in the order in which they began, the last one first")
     machine.level -= 1
     del machine.stack[-1]
+
+
+def _check_eg_match(machine: Machine, arg: int) -> None:
+    if not machine.level:
+        message = "expected an exception that is being handled, but found that PUSH_EXC_INFO was not run"
+        raise Fault("XT614", message, "what matches becomes the handled exception, here that of the caller")
+    _EG_MATCH(machine, arg)
 
 
 def _reraise(machine: Machine, arg: int) -> None:
@@ -71,6 +82,7 @@ def _leave(machine: Machine, value: Value) -> None:
 STEPS: dict[str, Step] = {
     "PUSH_EXC_INFO": _push_exc_info,
     "POP_EXCEPT": _pop_except,
+    "CHECK_EG_MATCH": _check_eg_match,
     "RERAISE": _reraise,
     "RETURN_VALUE": _return,
     "RETURN_CONST": _return_const,

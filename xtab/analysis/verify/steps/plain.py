@@ -19,7 +19,7 @@ from xtab.analysis.verify.kinds import (
     Value,
     words_for,
 )
-from xtab.analysis.verify.machine import Fault, copy_of
+from xtab.analysis.verify.machine import COPIED_BOTH, Fault, copy_of
 from xtab.analysis.verify.signatures import step_of
 from xtab.format.opcodes import CURRENT
 
@@ -40,7 +40,7 @@ def _copy(machine: Machine, arg: int) -> None:
     if value.kinds & ~accepted:
         machine.wrong(arg, accepted, "object")
     copied = copy_of(value)
-    if value.kinds & EXCS:
+    if value.kinds & COPIED_BOTH:
         stack[-arg] = copied
     machine.copied = machine.index, len(stack) - arg
     stack.append(copied)
@@ -93,7 +93,7 @@ def _build_const_key_map(machine: Machine, arg: int) -> None:
         raise Fault("XT602", message, "load a constant tuple with as many keys as there are values")
     for place in range(arg + 1, 1, -1):
         machine.object(place)
-    machine.stack[-arg - 1 :] = [LEFT["dict"]]
+    machine.stack[-arg - 1 :] = [LEFT["own"]]
 
 
 def _build_template(machine: Machine, _: int) -> None:

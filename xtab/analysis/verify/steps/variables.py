@@ -64,9 +64,12 @@ def _store(machine: Machine, variable: int) -> None:
             f"expected a cell to store in the free variable {machine.name(variable)!r}, but found {words_for(kinds)}"
         )
         raise Fault("XT605", message, "STORE_DEREF stores in the cell")
+    if machine.first_cell & machine.cells & bit and kinds != CELL:
+        message = f"expected a cell to store in the first argument, which is one, but found {words_for(kinds)}"
+        raise Fault("XT605", message, "STORE_DEREF stores in the cell; super() looks for it")
     _check_kept(machine, variable)
     del machine.stack[-1]
-    _bind(machine, variable, bound=not kinds & NULL, cell=kinds == CELL)
+    _bind(machine, variable, bound=not kinds & NULL, cell=kinds == CELL and bool(machine.with_cells & bit))
 
 
 def _check_kept(machine: Machine, variable: int) -> None:
