@@ -172,9 +172,7 @@ def _check_calls(listing: Listing, targets: dict[int, int], report: Report) -> N
         if opcode != call:
             continue
         if not index or opcodes[index - 1] != precall or args[index - 1] != args[index] or index in entered:
-            _refuse_pair(
-                index, f"PRECALL {args[index]} right before, on every way,", _name(opcodes[index - 1]), listing, report
-            )
+            _refuse_pair(index, f"PRECALL {args[index]} on every way to", _name(opcodes[index - 1]), listing, report)
 
 
 def _first_of_handler(opcodes: list[int], index: int) -> str | None:
