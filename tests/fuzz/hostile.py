@@ -236,7 +236,7 @@ def cell(rng: random.Random, mood: str, name: str) -> CellType:
 
 
 def namespace(rng: random.Random, mood: str, names: Iterable[str]) -> dict[str, Any]:
-    """Globals: a stand-in for nearly every name that isn't a harmless builtin."""
+    """Globals: a stand-in for nearly every name that isn't a harmless builtin, nor one that no source can have."""
 
     def stand_in(*args: Any, **kwargs: Any) -> Any:
         return Thing(rng, mood)
@@ -244,6 +244,6 @@ def namespace(rng: random.Random, mood: str, names: Iterable[str]) -> dict[str, 
     found: dict[str, Any] = {"__builtins__": ALLOWED | {"__import__": stand_in, "__lazy_import__": stand_in}}
     found["__name__"] = "stand_in"
     for name in names:
-        if name not in found and rng.random() < (0.05 if name in ALLOWED else 0.9):
+        if name not in found and name[:1] != "." and rng.random() < (0.05 if name in ALLOWED else 0.9):
             found[name] = value(rng, mood)
     return found

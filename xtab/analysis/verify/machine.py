@@ -82,7 +82,9 @@ class Machine:
         self.with_cells = sum(1 << number for number, name in enumerate(names) if name in shared)  #: a set of bits
         arguments = parts.argcount + parts.kwonlyargcount + bool(parts.flags & 12)
         self.first_cell = int(bool(arguments) and parts.varnames[0] in parts.cellvars)  #: 1 if local 0 has a cell
-        self.late_cells = _late_cells(listing)  #: (index, bit) of the first MAKE_CELL of each, behind the prologue
+        self.late_cells = _late_cells(
+            listing, self.free
+        )  #: (index, bit) of the first MAKE_CELL of each, behind the prologue
         renames = _imports_star(listing)  # a module may have any names, even those that no source can name
         #: variable -> kind
         self.kept = {} if renames else {number: KEPT[name] for number, name in enumerate(names) if name in KEPT}
@@ -181,12 +183,15 @@ _TELLING = (
 )  # fmt: skip
 
 
-def _late_cells(listing: Listing) -> tuple[tuple[int, int], ...]:
-    """CPython looks for a MAKE_CELL in what lies before an instruction to tell a cell from a value that is one."""
+def _late_cells(listing: Listing, free: int) -> tuple[tuple[int, int], ...]:
+    """CPython looks for a MAKE_CELL in what lies before an instruction to tell a cell from a value that is one.
+
+    Not so with `free` variables, a set of bits, which have their cells from the start.
+    """
     make_cell, begin = CURRENT.number["MAKE_CELL"], listing.opcodes.index(CURRENT.number["RESUME"])
     found: dict[int, int] = {}
     for index, (opcode, arg) in enumerate(zip(listing.opcodes, listing.args, strict=True)):
-        if opcode == make_cell:
+        if opcode == make_cell and not free >> arg & 1:
             found.setdefault(arg, index)
     return tuple((index, 1 << arg) for arg, index in found.items() if index > begin)
 
