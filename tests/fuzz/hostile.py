@@ -64,6 +64,15 @@ class Thing:
         return _answer(self, "prop")
 
 
+class Names(Thing):
+    """The same as a namespace: it has no names that no source can have."""
+
+    def __getitem__(self, name: Any) -> Any:
+        if isinstance(name, str) and name[:1] == ".":
+            raise KeyError(name)
+        return _answer(self, "__getitem__")
+
+
 def _answer(thing: Thing, name: str) -> Any:
     """What a special method of this name gives: something right, something else, or an exception."""
     rng, mood, left = thing._rng, thing._mood, thing._left - 1

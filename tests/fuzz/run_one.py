@@ -164,7 +164,7 @@ def run(code: types.CodeType, rng: random.Random, mood: str, *, calls: int = 1, 
     space = hostile.namespace(rng, mood, code.co_names)
     cells = tuple(hostile.cell(rng, mood, name) for name in code.co_freevars)
     if not code.co_flags & 2 and rng.random() < 0.8:  # CO_NEWLOCALS
-        own: Any = {} if rng.random() < 0.7 else hostile.Thing(rng, mood)
+        own: Any = {} if rng.random() < 0.7 else hostile.Names(rng, mood)
         attempt(lambda: exec(code, space, own, closure=cells or None), formatted=formatted)
         made = list(own.values()) if isinstance(own, dict) else []
     else:
