@@ -91,7 +91,8 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     """Set what RESUME and YIELD_VALUE say of the spans around them, where these are others than when it was decoded.
 
     RESUME may only say "one" where the one is the compiler's, which turns StopIteration into RuntimeError: close()
-    takes a generator that stopped there for finished without running its handler. Not saying it is always right.
+    takes a generator that stopped there for finished without running its handler. Not saying it is always right. Nor
+    may YIELD_VALUE say 1 of another one: so it says 2.
     Follows Python/flowgraph.c, label_exception_targets, and Objects/genobject.c, gen_close.
     """
     shape = found.shape
@@ -111,13 +112,14 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
         span, is_yield = found.instructions[place].exn_tab_entry, shape.opcodes[place] == _YIELD
         handler = handlers[starts[bisect_right(starts, place) - 1]] if span is not None else -1
         around = len(chain_of(span)), _turns_stop_iteration(shape, handler)
-        if args[place] == around[0] if is_yield else around == (1, True):
+        spans = 2 if around == (1, False) else around[0]
+        if args[place] == spans if is_yield else around == (1, True):
             continue
         if olds is None:
             olds, before = origins(found), _spans_before(source)
         if place not in olds or before[olds[place]] != around:  # else it says what it said when it was decoded
             changed = True
-            args[place] = around[0] if is_yield else args[place] & ~CURRENT.resume_one_span
+            args[place] = spans if is_yield else args[place] & ~CURRENT.resume_one_span
     return found._replace(shape=shape._replace(args=args), plain=False) if changed else found
 
 
