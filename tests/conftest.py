@@ -1,7 +1,8 @@
-"""What all tests share: which of them have nothing to ask of a debug build."""
+"""What all tests share: which of them have nothing to ask of a debug build; and the tools that lie beside some."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,14 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if any(item.path.is_relative_to(path) for path in pure):
             item.add_marker(pytest.mark.pure)
+
+
+@pytest.fixture
+def tools(request, monkeypatch):
+    """Import a tool that lies beside the test by its name, as the tools import each other, and forget it afterwards."""
+    here, before = request.path.parent, set(sys.modules)
+    monkeypatch.syspath_prepend(str(here))
+    yield __import__
+    for name in set(sys.modules) - before:
+        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == here:
+            del sys.modules[name]

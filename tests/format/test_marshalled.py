@@ -107,6 +107,9 @@ def test_what_marshal_can_not_write():
         (b"z\1\xff", "not a text"),
         (b"<\1\0\0\0[\0\0\0\0", "unhashable"),
         (b"c" + bytes(20) + b"N", "wrong type"),
+        (b"0", "stray NULL"),
+        (b")\x010", "stray NULL"),
+        (b"{N0", "stray NULL"),
     ],
 )
 def test_what_marshal_never_writes(data, fault):
@@ -118,6 +121,8 @@ def test_what_marshal_never_writes(data, fault):
 @given(st.binary(max_size=40))
 def test_any_bytes_are_a_value_or_an_error(data):
     try:
-        load_marshalled(data)
-    except TableFormatError:
-        pass
+        value = load_marshalled(data)
+    except TableFormatError as error:
+        assert error.fault
+    else:
+        assert type(load_marshalled(dump_marshalled(value))) is type(value)

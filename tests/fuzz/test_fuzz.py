@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -19,18 +20,7 @@ MUTANTS = 400
 #: opcodes that no text compiles to on a later version, or only at the prompt
 NOT_COMPILED = {"EXTENDED_ARG", "PRINT_EXPR", "SETUP_ANNOTATIONS", *shared.GENERATED_AT_RUN_TIME}
 
-pytestmark = pytest.mark.skipif(not hasattr(sys, "getrefcount") or sys.platform == "win32", reason="needs os.fork")
-
-
-@pytest.fixture
-def tools(monkeypatch):
-    """Import a tool by name, as the tools import each other, and forget it afterwards."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(HERE))
-    yield __import__
-    for name in set(sys.modules) - before:
-        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == HERE:
-            del sys.modules[name]
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 
 
 def test_short_form(tmp_path):

@@ -23,17 +23,6 @@ REWRITTEN = [
 ]  # rewriting all else that is imported takes longer than the tests
 
 
-@pytest.fixture
-def tools(monkeypatch):
-    """Import a tool by name, as the tools import each other, and forget it afterwards."""
-    before = set(sys.modules)
-    monkeypatch.syspath_prepend(str(HERE))
-    yield __import__
-    for name in set(sys.modules) - before:
-        if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == HERE:
-            del sys.modules[name]
-
-
 def test_short_form(tmp_path):
     """Every test of the modules ends as it does on untouched code."""
     results = tmp_path / "results.json"

@@ -97,7 +97,7 @@ def _operand(parts: CodeParts, instruction: RawInstruction) -> str:  # noqa: PLR
             return one_line(parts.names[index])
         if kind == Kind.WORD:
             return CURRENT.words[opcode][index]
-        variables = _variables(parts)
+        variables = parts.variables
         if kind == Kind.LOCAL_PAIR:
             return one_line(f"{variables[arg >> 4]}, {variables[arg & 15]}")
         if kind in {Kind.LOCAL, Kind.CELL}:
@@ -105,12 +105,6 @@ def _operand(parts: CodeParts, instruction: RawInstruction) -> str:  # noqa: PLR
     except (IndexError, TypeError):
         return f"{arg} (there is none)"
     return str(arg)
-
-
-def _variables(parts: CodeParts) -> list[str]:
-    """All variables, in the order in which instructions number them."""
-    own = [name for name in parts.cellvars if name not in parts.varnames]
-    return [*parts.varnames, *own, *parts.freevars]
 
 
 def _constant(value: object) -> str:

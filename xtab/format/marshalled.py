@@ -94,16 +94,20 @@ def load_marshalled(data: bytes) -> Any:
     ('x',)
     """
     reader = _Reader(data)
-    waiting = [reader.object()]
+    waiting = [(reader.object(), False)]  # and whether NULL may stand there
     value: Any = None
     while waiting:
         try:
-            waiting[-1].send(value)
+            null_ends = waiting[-1][0].send(value)
         except StopIteration as end:
-            waiting.pop()
+            _, may_be_null = waiting.pop()
             value = end.value
+            if value is _NULL and not may_be_null:
+                raise reader.fault(
+                    "stray NULL", "expected an object, but found NULL, which ends a dictionary"
+                ) from None
         else:
-            waiting.append(reader.object())
+            waiting.append((reader.object(), null_ends))
             value = None
     return value
 
@@ -132,8 +136,8 @@ class _Reader:
         """The error to raise."""
         return TableFormatError(fault, detail, table="marshalled data", offset=self.at)
 
-    def object(self) -> Generator[None, Any, Any]:
-        """The next object. Yields where one in it is to be read, and is sent that."""
+    def object(self) -> Generator[bool, Any, Any]:
+        """The next object. Yields where one in it is to be read (True: or NULL), and is sent that."""
         byte = self.take(1)[0]
         kind = bytes((byte & ~_REF,))
         number = None
@@ -144,12 +148,12 @@ class _Reader:
             form, make = _SEQUENCES[kind]
             items = []
             for _ in range(self.number(form)):
-                items.append((yield))  # noqa: PERF401 (a comprehension can't yield)
+                items.append((yield False))  # noqa: PERF401 (a comprehension can't yield)
             value = self.made(make, items)
         elif kind == b"{":
             value = yield from self.mapping()
         elif kind == b":":
-            value = slice((yield), (yield), (yield))
+            value = slice((yield False), (yield False), (yield False))
         elif kind == b"c":
             value = yield from self.code()
         else:
@@ -165,19 +169,19 @@ class _Reader:
         except TypeError as error:
             raise self.fault("unhashable", f"expected what can be in a set, but found: {error}") from None
 
-    def mapping(self) -> Generator[None, Any, dict[Any, Any]]:
+    def mapping(self) -> Generator[bool, Any, dict[Any, Any]]:
         """A dictionary: keys and values up to a NULL."""
         pairs = []
-        while (key := (yield)) is not _NULL:
-            pairs.append((key, (yield)))
+        while (key := (yield True)) is not _NULL:
+            pairs.append((key, (yield False)))
         found: dict[Any, Any] = self.made(dict, pairs)
         return found
 
-    def code(self) -> Generator[None, Any, MarshalledCode]:
+    def code(self) -> Generator[bool, Any, MarshalledCode]:
         """A code object."""
         fields: list[Any] = []
         for name in MarshalledCode._fields:
-            value: Any = self.number("<i") if name in _NUMBERS else (yield)
+            value: Any = self.number("<i") if name in _NUMBERS else (yield False)
             if not isinstance(value, _TYPES[name]):
                 detail = f"expected {_TYPES[name].__name__} for {name}, but found {type(value).__name__}"
                 raise self.fault("wrong type", detail)

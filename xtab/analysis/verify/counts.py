@@ -59,11 +59,9 @@ def _check_variables(parts: CodeParts, report: Report) -> None:
     if parts.posonlyargcount > parts.argcount:
         message = f"expected at most {parts.argcount} positional-only arguments, but found {parts.posonlyargcount}"
         report.add("XT513", message, "co_argcount includes co_posonlyargcount")
-    count = parts.argcount + parts.kwonlyargcount + bool(parts.flags & 4) + bool(parts.flags & 8)
-    if count > len(parts.varnames):
-        message = (
-            f"expected {count} names or more in co_varnames, one for each argument, but found {len(parts.varnames)}"
-        )
+    if parts.arguments > len(parts.varnames):
+        wanted = f"{parts.arguments} names or more in co_varnames, one for each argument"
+        message = f"expected {wanted}, but found {len(parts.varnames)}"
         report.add("XT513", message, "arguments are the first local variables; *args and **kwargs count")
     for name in ("varnames", "cellvars", "freevars"):
         names = getattr(parts, name)

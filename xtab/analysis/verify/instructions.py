@@ -23,7 +23,7 @@ _HARMLESS = ("CALL_INTRINSIC_1", "CLEANUP_THROW")
 
 def check_operands(parts: CodeParts, listing: Listing, report: Report) -> None:
     """XT503: each operand is one that the opcode knows."""
-    variables = len(parts.varnames) + len(set(parts.cellvars) - set(parts.varnames)) + len(parts.freevars)
+    variables = len(parts.variables)
     most = [0] * 9
     most[Kind.CONST], most[Kind.NAME] = len(parts.consts), len(parts.names)
     most[Kind.LOCAL] = most[Kind.CELL] = most[Kind.LOCAL_PAIR] = variables

@@ -58,7 +58,7 @@ class Machine:
     """The state before an instruction, and after its step, behind it."""
 
     __slots__ = (
-        "_constants", "borrowed", "bound", "cells", "copied", "first_argument", "first_cell", "free", "index",
+        "_constants", "_names", "borrowed", "bound", "cells", "copied", "first_argument", "first_cell", "free", "index",
         "jump_stack", "kept", "late_cells", "level", "listing", "parts", "room", "stack", "with_cells",
     )  # fmt: skip
 
@@ -74,17 +74,13 @@ class Machine:
         self.jump_stack: list[Value] | None = None  #: the stack at the jump's target, where it is another one
         self.copied: tuple[int, int] | None = None  #: (COPY's index, place of what it copied)
         self.room = parts.stacksize
-        variables = len(parts.varnames) + len(set(parts.cellvars) - set(parts.varnames)) + len(parts.freevars)
-        self.free = ((1 << len(parts.freevars)) - 1) << (variables - len(parts.freevars))  #: the free variables
-        own = [name for name in parts.cellvars if name not in parts.varnames]
-        names = (*parts.varnames, *own, *parts.freevars)
+        self._names = names = parts.variables
+        self.free = ((1 << len(parts.freevars)) - 1) << (len(names) - len(parts.freevars))  #: the free variables
         shared = {*parts.cellvars, *parts.freevars}
         self.with_cells = sum(1 << number for number, name in enumerate(names) if name in shared)  #: a set of bits
-        arguments = parts.argcount + parts.kwonlyargcount + bool(parts.flags & 12)
-        self.first_cell = int(bool(arguments) and parts.varnames[0] in parts.cellvars)  #: 1 if local 0 has a cell
-        self.late_cells = _late_cells(
-            listing, self.free
-        )  #: (index, bit) of the first MAKE_CELL of each, behind the prologue
+        self.first_cell = int(bool(parts.arguments) and parts.varnames[0] in parts.cellvars)  #: 1 if local 0 has a cell
+        #: (index, bit) of the first MAKE_CELL of each variable, behind the prologue
+        self.late_cells = _late_cells(listing, self.free)
         renames = _imports_star(listing)  # a module may have any names, even those that no source can name
         #: variable -> kind
         self.kept = {} if renames else {number: KEPT[name] for number, name in enumerate(names) if name in KEPT}
@@ -101,9 +97,7 @@ class Machine:
 
     def name(self, variable: int) -> str:
         """How a local, cell or free variable is called."""
-        parts = self.parts
-        own = [name for name in parts.cellvars if name not in parts.varnames]
-        return str([*parts.varnames, *own, *parts.freevars][variable])
+        return self._names[variable]
 
     def opname(self) -> str:
         """The instruction's name."""

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CodeParts"]
 
+_CO_VARARGS, _CO_VARKEYWORDS = 0x04, 0x08
+
 
 class CodeParts(NamedTuple):
     """What ``types.CodeType`` takes, in its order; nothing is checked.
@@ -54,6 +56,18 @@ class CodeParts(NamedTuple):
             code.co_name, code.co_qualname, code.co_firstlineno, code.co_linetable, code.co_exceptiontable,
             code.co_freevars, code.co_cellvars,
         )  # fmt: skip
+
+    @property
+    def arguments(self) -> int:
+        """How many local variables are arguments, those of ``*args`` and ``**kwargs`` included."""
+        stars = bool(self.flags & _CO_VARARGS) + bool(self.flags & _CO_VARKEYWORDS)
+        return self.argcount + self.kwonlyargcount + stars
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """All variables, in the order in which instructions number them: locals, the other cells, free variables."""
+        own = [name for name in self.cellvars if name not in self.varnames]
+        return (*self.varnames, *own, *self.freevars)
 
     def to_code(self) -> CodeType:
         """The code object made of these parts. Only what the verifier accepts is safe to run, or even to look at."""

@@ -19,7 +19,7 @@ _ALLOWED = CURRENT.prologue[:-1]
 _YIELD = CURRENT.number["YIELD_VALUE"]
 _INTRINSIC = CURRENT.number.get("CALL_INTRINSIC_1")
 _OPTIMIZED, _GENERATORS = 0x0001, {0x20: "CO_GENERATOR", 0x80: "CO_COROUTINE", 0x200: "CO_ASYNC_GENERATOR"}
-_VARARGS, _VARKEYWORDS, _NO_MONITORING_EVENTS, _HAS_DOCSTRING = 0x0004, 0x0008, 0x2000000, 0x4000000
+_NO_MONITORING_EVENTS, _HAS_DOCSTRING = 0x2000000, 0x4000000
 _HELPERS = {
     "ASYNC_GEN_WRAP": 0x200,
     "INTRINSIC_ASYNC_GEN_WRAP": 0x200,
@@ -104,8 +104,7 @@ def _check_cells(parts: CodeParts, listing: Listing, report: Report) -> None:
         message = f"expected MAKE_CELL of the first variables first, but found that of {args[0]} behind an EXTENDED_ARG"
         report.add("XT511", message, "super() looks for MAKE_CELL at the very start", listing=listing, index=0)
     made = {args[index] for index in range(before_resume) if opcodes[index] == _MAKE_CELL}
-    count = parts.argcount + parts.kwonlyargcount + bool(parts.flags & _VARARGS) + bool(parts.flags & _VARKEYWORDS)
-    for number, name in enumerate(parts.varnames[:count]):
+    for number, name in enumerate(parts.varnames[: parts.arguments]):
         if name in parts.cellvars and number not in made:
             message = f"expected MAKE_CELL for the argument {name!r} before RESUME, but found none"
             hint = "super() and locals() expect the cell of an argument from the start"

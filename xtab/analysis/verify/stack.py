@@ -15,6 +15,7 @@ Joins lose knowledge only, so the walk ends; how much work it may be is bounded 
 
 from __future__ import annotations
 
+from collections import deque
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -75,16 +76,14 @@ class Walk:
         self.work = _WORK_AT_LEAST + _WORK_AN_INSTRUCTION * len(listing.starts)
         self._todo: list[int] = []
         self._signals: list[_Sent] = []  # what goes to handlers when all else is done
-        self._traced: dict[int, _Sent] = {}  # and what goes to those that have had nothing then
+        self._traced: deque[_Sent] = deque()  # and what goes to those that have had nothing then
+        self._is_traced = bytearray(len(listing.starts))
         self._waiting = bytearray(len(listing.starts))
         self._sent: tuple[int, list[Value], int, int, int] | None = None  # what went to a handler last
 
     def run(self) -> None:
         """Follow all paths."""
-        parts, machine = self.machine.parts, self.machine
-        flags = parts.flags
-        count = parts.argcount + parts.kwonlyargcount + bool(flags & 0x04) + bool(flags & 0x08)
-        machine.bound = (1 << count) - 1
+        self.machine.bound = (1 << self.machine.parts.arguments) - 1
         self._meet(0, [], -1)
         while self._todo or self._signals or self._traced:
             if not self._todo:
@@ -184,12 +183,10 @@ class Walk:
         """
         machine = self.machine
         signals, self._signals = self._signals, []
-        if not signals:
-            traced = [sent for place, sent in self._traced.items() if place not in self.states]
-            if traced and not self.report.errors:  # of which they would only be an echo
-                signals = traced[:1]  # the others may be entered from there
-            else:
-                self._traced = {}
+        while self._traced and not signals:
+            sent = self._traced.popleft()
+            if sent[0] not in self.states and not self.report.errors:  # of which it would only be an echo
+                signals = [sent]  # the others may be entered from there
         for place, kept, bound, cells, level, source in signals:
             state = self.states.get(place)
             machine.bound, machine.cells, machine.level = bound, cells, level if state is None else state.level
@@ -209,7 +206,9 @@ class Walk:
         machine = self.machine
         if len(machine.stack) >= entry.depth and self.listing.opcodes[machine.index] not in _CHANGES_LEVEL:
             kept = self._kept(entry)
-            self._traced.setdefault(place, (place, kept, machine.bound, machine.cells, machine.level, machine.index))
+            if not self._is_traced[place]:
+                self._is_traced[place] = 1
+                self._traced.append((place, kept, machine.bound, machine.cells, machine.level, machine.index))
             if len(kept) > self.greatest:
                 self._deeper(len(kept))
         bound = machine.bound | machine.with_cells

@@ -97,8 +97,7 @@ def _unbind(machine: Machine, variable: int) -> None:
 def _load_and_clear(machine: Machine, variable: int) -> None:
     bit = 1 << variable
     kinds = CELL if machine.cells & bit else OTHER
-    _unbind_for_now = machine.bound & bit
-    machine.stack.append(Value(kinds if _unbind_for_now else kinds | NULL))
+    machine.stack.append(Value(kinds if machine.bound & bit else kinds | NULL))
     _unbind(machine, variable)
 
 
