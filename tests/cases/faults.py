@@ -340,6 +340,37 @@ def _():
     return raising_before("PUSH_EXC_INFO")
 
 
+# Compilers leave the NOP of a `try:` line out of all spans, even of the one that ends the handling of an exception.
+@fault("an exception raised before the NOP of a try inside a finally")
+def _():
+    def f():
+        try:
+            raise KeyError
+        finally:
+            try:
+                boom()
+            except OSError:
+                pass
+
+    body = xtab.decode(f)
+    nops = [each for each in body.instructions if each.opname == "NOP" and each.exn_tab_entry is None]
+    for nop in nops[1:]:  # but for that of the first line
+        body.insert_before(nop, emit.call(emit.load_const(boom)) + emit.pop())
+    function = function_of(body, boom=int)
+    return (error_of(function)[0], sys.exc_info()[0]), ("ValueError", None)
+
+
+# The operand said that one span is around, as the compiler says of its own, and close() may skip that.
+@fault("what a yield without a handler of the compiler's says of a new one")
+def _():
+    body = xtab.decode(lambda: (yield))
+    push = Instruction("PUSH_EXC_INFO")
+    first, last = body.instructions[behind_prologue(body)], body.instructions[-1]
+    body.instructions += [push, Instruction("RERAISE", 0)]
+    body.protect(first, last, push)
+    return [each.code for each in xtab.verify(xtab.assemble(body)) if each.code == "XT514"], []
+
+
 # RESUME said that one span is around, and close() took it for the compiler's own, which it may skip.
 @fault("close() with a handler in the place of the compiler's")
 def _():

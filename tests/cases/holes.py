@@ -201,3 +201,125 @@ def _():
     send = [("LOAD_FAST", 0), *pair, ("LOAD_CONST", 0), ("SEND", "far"), "POP_TOP", *["POP_TOP"] * (1 + len(pair))]
     far = [*["NOP"] * 65_536, (":", "far"), "END_SEND", "RETURN_VALUE"]
     return made([*START_GENERATOR, *send, *RETURN, *far], flags=GENERATOR)
+
+
+# Holes that mutants of compiled code showed.
+
+
+# Its reference count is counted down.
+@hole("a NULL that is dropped", "XT601", (3, 11), (3, 14))
+def _():
+    return made([*RESUME, "PUSH_NULL", "POP_TOP", *RETURN])
+
+
+# 3.11 writes the lines into a buffer that is as long as the code.
+@hole("locations for more than the code", "XT106")
+def _():
+    lines = assemble_location_table([(0, 100, (1, 1, 0, 0))], 1)
+    return made([*RESUME, *RETURN])._replace(linetable=lines)
+
+
+# A tracer of 3.11 takes what comes behind the prefix for the first instruction.
+@hole("a RESUME with a prefix", "XT503")
+def _():
+    return made([("RESUME", 256), *RETURN])
+
+
+# The frame is not complete yet when the traceback is made.
+@hole("a raise before RESUME", "XT511")
+def _():
+    return made([("LOAD_FAST", 0), ("RAISE_VARARGS", 1), *RESUME, *RETURN])
+
+
+# A tracer waits for events that never come, in C.
+@hole("code that says it has no monitoring events", "XT512")
+def _():
+    return made([*RESUME, *RETURN], flags=FUNCTION | 0x2000000)
+
+
+# close() and throw() go by what RESUME says of how the generator waits.
+@hole("RESUME of a start behind a yield", "XT514")
+def _():
+    return made([*START_GENERATOR, ("LOAD_FAST", 0), "YIELD_VALUE", "RESUME", "POP_TOP", *RETURN], flags=GENERATOR)
+
+
+@hole("RESUME of no kind behind a yield", "XT503", (3, 11), (3, 12))
+def _():
+    wait = ["YIELD_VALUE", ("RESUME", 5)]
+    return made([*START_GENERATOR, ("LOAD_FAST", 0), *wait, "POP_TOP", *RETURN], flags=GENERATOR)
+
+
+@hole("a yield that says it delegates, and a RESUME that does not", "XT514", (3, 13))
+def _():
+    wait = [("YIELD_VALUE", 1), ("RESUME", 1)]
+    return made([*START_GENERATOR, ("LOAD_FAST", 0), *wait, "POP_TOP", *RETURN], flags=GENERATOR)
+
+
+@hole("a yield of no kind", "XT503", (3, 13))
+def _():
+    wait = [("YIELD_VALUE", 2), ("RESUME", 1)]
+    return made([*START_GENERATOR, ("LOAD_FAST", 0), *wait, "POP_TOP", *RETURN], flags=GENERATOR)
+
+
+# Its end is taken for None.
+@hole("an asynchronous generator that returns a value", "XT602")
+def _():
+    return made([*START_GENERATOR, ("LOAD_FAST", 0), "RETURN_VALUE"], flags=0x203)
+
+
+@hole("a value wrapped as that of an asynchronous generator, in a function", "XT512", (3, 11), (3, 11))
+def _():
+    return made([*RESUME, ("LOAD_FAST", 0), "ASYNC_GEN_WRAP", "RETURN_VALUE"])
+
+
+# Reading __annotations__ takes names and values two by two.
+@hole("an odd number of names and annotations", "XT602")
+def _():
+    make = ["MAKE_FUNCTION", ("SET_FUNCTION_ATTRIBUTE", 4)]
+    if "SET_FUNCTION_ATTRIBUTE" not in CURRENT.number:
+        make = [("MAKE_FUNCTION", 4)]
+    return made([*RESUME, ("LOAD_CONST", 1), ("LOAD_CONST", 2), *make, "RETURN_VALUE"], consts=(None, (1,), INNER))
+
+
+# Adding it to itself, or asking for its values, reads what isn't there.
+@hole("a template with nothing in it", "XT602", (3, 14))
+def _():
+    return made([*RESUME, ("LOAD_CONST", 1), ("LOAD_CONST", 1), "BUILD_TEMPLATE", "RETURN_VALUE"], consts=(None, ()))
+
+
+# 3.13 reads as many keys as there are values.
+@hole("fewer keys than values", "XT602", (3, 11), (3, 13))
+def _():
+    values = [("LOAD_FAST", 0)] * 3
+    return made(
+        [*RESUME, *values, ("LOAD_CONST", 1), ("BUILD_CONST_KEY_MAP", 3), "RETURN_VALUE"], consts=(None, ("k",))
+    )
+
+
+# The comprehension asks what it gets for the next value, without looking.
+@hole("a comprehension called with something else than an iterator", "XT609", (3, 11), (3, 14))
+def _():
+    code = next(each for each in (lambda x: (y for y in x)).__code__.co_consts if hasattr(each, "co_code"))
+    make = [("LOAD_CONST", 1), "MAKE_FUNCTION"]
+    tail = [("LOAD_FAST", 0), *([("PRECALL", 0)] if "PRECALL" in CURRENT.number else []), ("CALL", 0)]
+    return made([*RESUME, *make, *tail, "RETURN_VALUE"], consts=(None, code))
+
+
+# A signal that arrives while a trace function runs raises there as well.
+@hole("a handler that returns over a lasti, and that only trace functions enter", "XT404")
+def _():
+    body = [(":", "start"), ("LOAD_CONST", 0), (":", "end"), "RETURN_VALUE"]
+    handler = [(":", "handler"), "PUSH_EXC_INFO", "POP_TOP", "POP_EXCEPT", *RETURN]
+    return made([*RESUME, *body, *handler], depth=0, lasti=True)
+
+
+# The function trusts what it finds in the cell to be a tuple.
+@hole("a cell under another name than the compiler's own", "XT611", (3, 12))
+def _():
+    inner = INNER.replace(co_freevars=(".type_params",))
+    load = ("LOAD_CLOSURE" if "LOAD_CLOSURE" in CURRENT.number else "LOAD_FAST", 0)
+    make = ["MAKE_FUNCTION", ("SET_FUNCTION_ATTRIBUTE", 8)]
+    if "SET_FUNCTION_ATTRIBUTE" not in CURRENT.number:
+        make = [("MAKE_FUNCTION", 8)]
+    closure = [load, ("BUILD_TUPLE", 1), ("LOAD_CONST", 1)]
+    return made([("MAKE_CELL", 0), *RESUME, *closure, *make, "RETURN_VALUE"], consts=(None, inner), cellvars=("a",))
