@@ -323,3 +323,26 @@ def _():
         make = [("MAKE_FUNCTION", 8)]
     closure = [load, ("BUILD_TUPLE", 1), ("LOAD_CONST", 1)]
     return made([("MAKE_CELL", 0), *RESUME, *closure, *make, "RETURN_VALUE"], consts=(None, inner), cellvars=("a",))
+
+
+# A function with type parameters is made by a function that gets the defaults, and gives them on.
+def with_defaults(value, *, keywords=False):
+    give = [("LOAD_FAST", 0), ("LOAD_CONST", 1), "MAKE_FUNCTION"]
+    give += [("SWAP", 2), ("SET_FUNCTION_ATTRIBUTE", 1)] if "SET_FUNCTION_ATTRIBUTE" in CURRENT.number else []
+    inner = made([*RESUME, *give, "RETURN_VALUE"], consts=(None, INNER), varnames=(".defaults", "b")).to_code()
+    call = called("function", value)
+    if keywords:
+        call[-1:] = [("LOAD_CONST", 2), ("CALL_KW", 1)]
+    place = call.index("function")
+    call[place : place + 1] = [("LOAD_CONST", 1), "MAKE_FUNCTION"]
+    return made([*RESUME, *call, "RETURN_VALUE"], consts=(None, inner, (".defaults",), ()))
+
+
+@hole("defaults that are no tuple, handed to what makes a generic function", "XT602", (3, 12))
+def _():
+    return with_defaults(("LOAD_CONST", 0))
+
+
+@hole("defaults handed on by name", "XT602", (3, 13))
+def _():
+    return with_defaults(("LOAD_CONST", 3), keywords=True)

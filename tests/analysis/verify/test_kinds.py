@@ -60,7 +60,7 @@ def test_a_constant_is_known_by_its_exact_type():
     assert constant(1).kinds == kinds.INT
     assert constant(Text("a")) == LEFT["object"]
     assert constant(("a", None, ("b",))) == Value(kinds.TUPLE, (kinds.STR, kinds.NONE, kinds.TUPLE))
-    assert constant((lambda: (yield)).__code__) == Value(kinds.CODE, ((), True, False))
+    assert constant((lambda: (yield)).__code__) == Value(kinds.CODE, ((), True, ()))
 
 
 def test_what_is_left_is_accepted_under_the_same_word():

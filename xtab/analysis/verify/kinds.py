@@ -12,9 +12,9 @@ from typing import Any, Final, NamedTuple
 from xtab.format.opcodes import CURRENT
 
 __all__ = [
-    "ACCEPTED", "BOOL", "CELL", "CODE", "COMPREHENSION", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT",
-    "INTERPOLATION", "ITER", "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "SELF", "STALE",
-    "STR", "TUPLE", "UNFINISHED", "Value", "constant", "join", "words_for",
+    "ACCEPTED", "BOOL", "CELL", "CODE", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT",
+    "INTERPOLATION", "ITER", "KEPT", "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "SELF",
+    "STALE", "STR", "TRUSTING", "TUPLE", "UNFINISHED", "Value", "constant", "join", "words_for",
 ]  # fmt: skip
 
 
@@ -23,7 +23,7 @@ class Value(NamedTuple):
 
     kinds: int  #: what it may be, a set of the bits below
     #: more about it, or None. Of a tuple: the kinds of its items. Of a cell that the compiler keeps something in: its
-    #: name, also in a tuple. Of code: (free variables, whether a generator's, whether a comprehension's). Of a
+    #: name, also in a tuple. Of code: (free variables, whether a generator's, kinds of trusted arguments). Of a
     #: function: (free variables that it must get cells for, parts it was given, the other two). Of what PUSH_EXC_INFO
     #: saved: how many exceptions were handled then. Of an iterator in two slots: the GET_ITER both came from, or
     #: "generator". Of an exception: "raised" as a handler finds it, "rest" as ``except*`` leaves it.
@@ -51,7 +51,7 @@ LASTI: Final = 1 << 16
 INDEX: Final = 1 << 17  # a tagged number: where the iteration of a list or tuple is
 INT: Final = 1 << 20
 INTERPOLATION: Final = 1 << 22
-COMPREHENSION: Final = 1 << 23  # a function made here that trusts its callers to pass an iterator
+TRUSTING: Final = 1 << 23  # a function made here that trusts its callers to pass what the compiler would
 SELF: Final = 1 << 21  # an object or NULL, as LOAD_SPECIAL leaves it, which may be dropped all the same
 UNFINISHED: Final = 1 << 18  # a function that lacks its closure
 STALE: Final = 1 << 19  # its reference was borrowed from a local that was stored again since
@@ -103,13 +103,16 @@ LEFT: Final[dict[str, Value]] = {
 GENERATOR: Final = Value(ITER, "generator")
 """What calling a generator function leaves."""
 
+KEPT: Final = {".type_params": TUPLE, ".defaults": TUPLE, ".kwdefaults": DICT}
+"""Variables that only the compiler can name, and what it keeps in them."""
+
 _WORDS = {
     NULL: "NULL", NONE: "None", BOOL: "a bool", INT: "an int", INTERPOLATION: "an interpolation", STR: "a string",
     LIST: "a list", SET: "a set", DICT: "a dict", TUPLE: "a tuple", CODE: "a code object", FUNCTION: "a function",
     CELL: "a cell", EXC: "an exception", PREV: "the exception handled before", SELF: "an object or NULL",
     ITER: "an iterator", EXCS: "a list of exceptions", LASTI: "a lasti", INDEX: "the place of an iteration",
     UNFINISHED: "a function without its closure", STALE: "a reference borrowed from a local that was stored again",
-    COMPREHENSION: "a comprehension, which must be called right here, with an iterator", OTHER: "some object",
+    TRUSTING: "a function that takes its arguments on trust, which must be called right here", OTHER: "some object",
 }  # fmt: skip
 
 
@@ -137,6 +140,15 @@ def join(one: Value, other: Value) -> Value:
 _CO_GENERATOR = 0x20
 
 
+def _trusted(code: CodeType) -> tuple[int, ...]:
+    """The kinds of the first arguments, up to the last that the code takes on trust; ``()`` if it trusts nobody."""
+    if _wants_iterator(code):
+        return (ITER,)
+    arguments = code.co_varnames[: code.co_argcount]
+    last = max((place for place, name in enumerate(arguments, 1) if name in KEPT), default=0)
+    return tuple(KEPT.get(name, OBJECT) for name in arguments[:last])
+
+
 def _wants_iterator(code: CodeType) -> bool:
     """Whether callers must pass an iterator: to a comprehension, but for one that begins with ``async for``."""
     if CURRENT.iterator_slots != 1 or code.co_argcount != 1 or code.co_varnames[:1] != (".0",):
@@ -159,7 +171,7 @@ def constant(value: Any) -> Value:
     if kind is tuple:
         return Value(TUPLE, tuple(constant(item).kinds if type(item) is not tuple else TUPLE for item in value))
     if kind is CodeType:
-        return Value(CODE, (value.co_freevars, bool(value.co_flags & _CO_GENERATOR), _wants_iterator(value)))
+        return Value(CODE, (value.co_freevars, bool(value.co_flags & _CO_GENERATOR), _trusted(value)))
     return _CONSTANTS.get(kind, LEFT["object"])
 
 

@@ -11,13 +11,13 @@ from xtab.analysis.verify.kinds import (
     INDEX,
     INT,
     ITER,
+    KEPT,
     LASTI,
     NULL,
     OBJECT,
     OTHER,
     SELF,
     STALE,
-    TUPLE,
     UNFINISHED,
     Value,
     constant,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xtab.analysis.verify.listing import Listing
     from xtab.analysis.verify.parts import CodeParts
 
-__all__ = ["KEPT", "Fault", "Machine", "copy_of"]
+__all__ = ["Fault", "Machine", "copy_of"]
 
 
 class Fault(Exception):  # noqa: N818  # no error of xtab's: it never leaves the walk
@@ -216,8 +216,6 @@ def _trusted_argument(parts: CodeParts, listing: Listing) -> int:
     return kind
 
 
-KEPT = {".type_params": TUPLE, ".defaults": TUPLE, ".kwdefaults": DICT}
-"""Variables that only the compiler can name, and what it keeps in them."""
 _ANNOTATE = ("format", "__annotate__")
 
 MOVES_ALONE = EXCS | FUNCTION | (ITER if CURRENT.iterator_slots > 1 else 0)

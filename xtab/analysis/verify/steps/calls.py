@@ -8,20 +8,21 @@ from xtab.analysis.verify.kinds import (
     ACCEPTED,
     CELL,
     CODE,
-    COMPREHENSION,
     DICT,
     FUNCTION,
     GENERATOR,
     ITER,
+    KEPT,
     LEFT,
     NULL,
     STR,
+    TRUSTING,
     TUPLE,
     UNFINISHED,
     Value,
     words_for,
 )
-from xtab.analysis.verify.machine import KEPT, Fault
+from xtab.analysis.verify.machine import Fault
 from xtab.format.opcodes import CURRENT, Kind, signatures
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["STEPS"]
 
 _ANNOTATIONS, _CLOSURE = 4, 8  # bits in the operand that says what a function is given
+_KEYWORDS = {CURRENT.number[name] for name in ("CALL_KW", "KW_NAMES") if name in CURRENT.number}
 _MAYBE_FIRST = CURRENT.null_first  # whether NULL, or self, lies under the callable
 
 
@@ -40,32 +42,38 @@ def _check_call(machine: Machine, count: int) -> None:
     for place in range(1, count + 1):
         machine.object(place)
     callable_at, self_at = (count + 1, count + 2) if _MAYBE_FIRST else (count + 2, count + 1)
-    if _calls_comprehension(machine, count):
+    if _calls_trusting(machine, count):
         return
     machine.object(callable_at)
     if machine.stack[-self_at].kinds & ~ACCEPTED["maybe"]:
         machine.wrong(self_at, ACCEPTED["maybe"], "maybe")
 
 
-def _calls_comprehension(machine: Machine, count: int) -> bool:
-    """Whether a comprehension is called, with an iterator; Fault if it's something else."""
+def _calls_trusting(machine: Machine, count: int) -> bool:
+    """Whether a function is called that takes arguments on trust; Fault if they aren't what it trusts them to be."""
     below, above = machine.stack[-count - 2], machine.stack[-count - 1]
-    if below.kinds == COMPREHENSION:
-        first = count if above.kinds == NULL else count + 1
-    elif above.kinds == COMPREHENSION and below.kinds == NULL and _MAYBE_FIRST:
-        first = count
+    if below.kinds == TRUSTING:
+        function, first = below, count if above.kinds == NULL else count + 1
+    elif above.kinds == TRUSTING and below.kinds == NULL and _MAYBE_FIRST:
+        function, first = above, count
     else:
         return False
-    machine.need(first)
-    if not first or machine.stack[-first].kinds & ~ITER:
-        machine.wrong(max(first, 1), ITER, "iter")
+    trusted = function.detail[3]
+    by_name = not _KEYWORDS.isdisjoint(machine.listing.opcodes[max(machine.index - 1, 0) : machine.index + 1])
+    if first < len(trusted) or by_name:
+        found = f"{first} arguments" if first < len(trusted) else "keywords"
+        message = f"expected {len(trusted)} arguments, given by position, for {machine.opname()}, but found {found}"
+        raise Fault("XT602", message, "the code of this function, as the compiler makes it, takes them on trust")
+    for place, kinds in zip(range(first, 0, -1), trusted, strict=False):
+        if machine.stack[-place].kinds & ~kinds:
+            machine.wrong(place, kinds, "iter" if kinds == ITER else "trusted")
     return True
 
 
 def _call(machine: Machine, arg: int) -> None:
     _check_call(machine, arg)
     function = machine.stack[-arg - 1 if _MAYBE_FIRST else -arg - 2]
-    makes_generator = function.kinds in (FUNCTION, COMPREHENSION) and function.detail is not None and function.detail[2]
+    makes_generator = function.kinds in (FUNCTION, TRUSTING) and function.detail is not None and function.detail[2]
     machine.stack[-arg - 2 :] = [GENERATOR if makes_generator else LEFT["object"]]
 
 
@@ -110,8 +118,8 @@ def _make_function(machine: Machine, arg: int) -> None:
             "XT611", "expected one code object for MAKE_FUNCTION, but found one of several", "load it as a constant"
         )
     del machine.stack[-1]
-    needed, makes_generator, wants_iterator = code.detail
-    function = _function(needed, 0, makes_generator, wants_iterator)
+    needed, makes_generator, trusted = code.detail
+    function = _function(needed, 0, makes_generator, trusted)
     if CURRENT.kind[machine.listing.opcodes[machine.index]] != Kind.NONE:
         for bit, word in reversed(signatures.FUNCTION_PARTS):
             if arg & bit:
@@ -123,7 +131,7 @@ def _make_function(machine: Machine, arg: int) -> None:
 def _set_function_attribute(machine: Machine, arg: int) -> None:
     machine.need(2)
     function = machine.stack[-1]
-    if function.kinds & ~(FUNCTION | UNFINISHED | COMPREHENSION) or function.detail is None:
+    if function.kinds & ~(FUNCTION | UNFINISHED | TRUSTING) or function.detail is None:
         machine.wrong(1, FUNCTION | UNFINISHED, "func")
     del machine.stack[-1]
     word = dict(signatures.FUNCTION_PARTS).get(arg)
@@ -143,7 +151,7 @@ def _given(machine: Machine, function: Value, bit: int, word: str) -> Value:
             "expected names and annotations in turn in the tuple, but found an odd number, or one that isn't known"
         )
         raise Fault("XT602", message, "reading __annotations__ takes them two by two")
-    needed, given, makes_generator, wants_iterator = function.detail
+    needed, given, makes_generator, trusted = function.detail
     if bit == _CLOSURE:
         # a cell that the compiler keeps something in goes by its own name only
         cells = tuple(name if name in KEPT else CELL for name in needed)
@@ -153,12 +161,12 @@ def _given(machine: Machine, function: Value, bit: int, word: str) -> Value:
             raise Fault("XT611", message, "one cell for each of the code's co_freevars, in their order")
         needed = ()
     del machine.stack[-1]
-    return _function(needed, given | bit, makes_generator, wants_iterator)
+    return _function(needed, given | bit, makes_generator, trusted)
 
 
-def _function(needed: tuple[str, ...], given: int, makes_generator: bool, wants_iterator: bool) -> Value:
-    kinds = UNFINISHED if needed else COMPREHENSION if wants_iterator else FUNCTION
-    return Value(kinds, (needed, given, makes_generator, wants_iterator))
+def _function(needed: tuple[str, ...], given: int, makes_generator: bool, trusted: tuple[int, ...]) -> Value:
+    kinds = UNFINISHED if needed else TRUSTING if trusted else FUNCTION
+    return Value(kinds, (needed, given, makes_generator, trusted))
 
 
 STEPS: dict[str, Step] = {
