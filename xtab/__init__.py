@@ -14,6 +14,8 @@ True
 
 from __future__ import annotations
 
+from xtab.analysis.region_kinds import Kind
+from xtab.analysis.regions import Region, regions
 from xtab.analysis.verify import CodeParts, Problem, require_valid, verify, verify_parts
 from xtab.errors import (
     AssembleError,
@@ -45,6 +47,7 @@ from xtab.model.nesting import flatten, nest
 from xtab.model.offsets import Layout
 from xtab.model.stack import stack_depths, stack_size
 from xtab.model.tables import Cell, Free
+from xtab.report.listing import Listing, show
 from xtab.runtime.import_hook import rewrite_imports
 from xtab.transform.rewrite import rewrite, rewrite_code, swap_code
 
@@ -60,10 +63,13 @@ __all__ = [
     "ExceptionTableEntry",
     "Free",
     "Instruction",
+    "Kind",
     "Layout",
+    "Listing",
     "Location",
     "NestingError",
     "Problem",
+    "Region",
     "RewriteError",
     "RewriteWarning",
     "Span",
@@ -81,10 +87,12 @@ __all__ = [
     "flatten",
     "nest",
     "parse_exception_table",
+    "regions",
     "require_valid",
     "rewrite",
     "rewrite_code",
     "rewrite_imports",
+    "show",
     "stack_depths",
     "stack_size",
     "swap_code",

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xtab.analysis.verify import CodeParts
-from xtab.cli.excerpt import excerpt, one_line
+from xtab.cli.excerpt import excerpt
 from xtab.cli.parts import parts_of
 from xtab.format.opcodes import CURRENT
 from xtab.model.stack import stack_depths
@@ -119,14 +119,7 @@ def test_an_offset_inside_an_instruction(stored):
     st.integers(0, 60),
 )
 def test_any_bytes_can_be_shown(code, table, offset):
-    parts = CodeParts.of(one_line)._replace(code=code, exceptiontable=table)
+    parts = CodeParts.of(rows)._replace(code=code, exceptiontable=table)
     lines = excerpt(parts, offset)
     assert bool(lines) == (offset < len(code) & ~1)
     assert all(line.isprintable() for line in lines)
-
-
-@pytest.mark.parametrize(
-    "text, wanted", [("a\nb", "a\\nb"), ("\x1b[1m", "\\x1b[1m"), ("\u202e", "\\u202e"), ("ä", "ä")]
-)
-def test_one_line(text, wanted):
-    assert one_line(text) == wanted

@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-import reprlib
-from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from xtab.errors import XtabError
@@ -17,19 +15,19 @@ from xtab.format.opcodes import CURRENT, Kind
 from xtab.format.units import split_code
 from xtab.model.decode import read_source
 from xtab.model.depths import measure
+from xtab.report.operands import operand_text
 
 if TYPE_CHECKING:
+    from types import CodeType
+
     from xtab.analysis.verify import CodeParts
     from xtab.format.units import RawInstruction
 
-__all__ = ["excerpt", "one_line"]
+__all__ = ["excerpt"]
 
 _BEFORE, _AFTER = 4, 3
 """Instructions shown before the fault and behind it."""
 _LONGEST_NAME = 22
-_REPR = reprlib.Repr()
-_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 40
-_REPR.maxlevel = 2
 
 
 class _Readable(NamedTuple):
@@ -80,42 +78,10 @@ def _depths(parts: CodeParts, instructions: list[RawInstruction]) -> list[int | 
     return depths if len(depths) == len(instructions) else []
 
 
-def _operand(parts: CodeParts, instruction: RawInstruction) -> str:  # noqa: PLR0911 (one a kind)
-    """What the operand stands for; the bare number if that is nothing."""
+def _operand(parts: CodeParts, instruction: RawInstruction) -> str:
+    """What the operand stands for; of a jump the offset it leads to."""
     _, opcode, arg, _, _ = instruction
-    kind = CURRENT.kind[opcode]
-    if CURRENT.name[opcode] is None or kind == Kind.NONE:
-        return str(arg) if arg else ""
-    if kind == Kind.TARGET:
+    if CURRENT.name[opcode] is not None and CURRENT.kind[opcode] == Kind.TARGET:
         distance = 2 * arg if CURRENT.distance[opcode] == 1 else -2 * arg
         return f"to {instruction.end + distance}"
-    index = arg >> CURRENT.flag_bits[opcode]
-    try:
-        if kind == Kind.CONST:
-            return _constant(parts.consts[index])
-        if kind == Kind.NAME:
-            return one_line(parts.names[index])
-        if kind == Kind.WORD:
-            return CURRENT.words[opcode][index]
-        variables = parts.variables
-        if kind == Kind.LOCAL_PAIR:
-            return one_line(f"{variables[arg >> 4]}, {variables[arg & 15]}")
-        if kind in {Kind.LOCAL, Kind.CELL}:
-            return one_line(variables[index])
-    except (IndexError, TypeError):
-        return f"{arg} (there is none)"
-    return str(arg)
-
-
-def _constant(value: object) -> str:
-    """A constant in a few words; of a code object only the name, since its repr may read all of it."""
-    return one_line(f"<code {value.co_qualname}>" if isinstance(value, CodeType) else _REPR.repr(value))
-
-
-def one_line(text: object) -> str:
-    r"""A text without what a terminal or a reader of lines could take for more than text.
-
-    >>> one_line("a\n\x1b[1mb")
-    'a\\n\\x1b[1mb'
-    """
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in str(text))
+    return operand_text(parts, opcode, arg)

@@ -13,13 +13,13 @@ from rich.text import Text
 
 from xtab.analysis.verify import ERROR, RULES
 from xtab.cli.batch import batch_options, collect_sources, run_batch
-from xtab.cli.excerpt import one_line
 from xtab.cli.findings import verify_source
 from xtab.cli.github import annotation
 from xtab.cli.output import DIFFERENT, FINE, color_option, console_for, document, json_option, progress_option
 from xtab.cli.rule_choice import choose_rules
 from xtab.cli.sarif import sarif_document
 from xtab.cli.targets import TARGETS
+from xtab.report.operands import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -225,6 +225,9 @@ RAISES_ON_SIGNAL = frozenset(
 )
 """Only the handler of a signal raises at these, or not even that; compilers leave them out of a range now and then."""
 
+QUIET = frozenset({"NOP", "NOT_TAKEN", "JUMP_FORWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+"""Instructions that the compiler leaves out of ranges in the midst of a block: they can't raise and move no values."""
+
 TAKEN_WHEN_RAISING = {"YIELD_VALUE": 0, "END_ASYNC_FOR": 1}
 """Values that are gone when these raise, where it is not all that they take: throw() raises at a YIELD_VALUE with another
 value in the place of the one that was taken."""

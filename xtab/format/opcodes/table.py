@@ -131,6 +131,8 @@ class Opcodes:
         self.raises_on_signal = bytes(op in signals for op in range(256))  #: 1 where nothing but a signal raises
         cannot_raise = self._by_number(shared.CANNOT_RAISE)
         self.cannot_raise = bytes(op in cannot_raise for op in range(256))
+        quiet = self._by_number(shared.QUIET)
+        self.quiet = bytes(op in quiet for op in range(256))  #: 1 where a hole in a region means nothing
         self._pushes: dict[int, int | Callable[[int], int]] = {
             self.number[name]: pushes for name, pushes in facts.PUSHES.items() if name in self.number
         }

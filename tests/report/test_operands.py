@@ -1,0 +1,28 @@
+"""Operands in words, whatever they hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from xtab import CodeParts
+from xtab.format.opcodes import CURRENT
+from xtab.report.operands import constant_text, one_line, operand_text
+
+
+@pytest.mark.parametrize(
+    "text, wanted", [("a\nb", "a\\nb"), ("\x1b[1m", "\\x1b[1m"), ("\u202e", "\\u202e"), ("ä", "ä")]
+)
+def test_one_line(text, wanted):
+    assert one_line(text) == wanted
+
+
+def test_operands_in_words():
+    parts = CodeParts.of(lambda some_name: some_name + 1)
+    assert operand_text(parts, CURRENT.number["LOAD_FAST"], 0) == "some_name"
+    assert operand_text(parts, CURRENT.number["BINARY_OP"], 0) == "+"
+    assert operand_text(parts, CURRENT.number["LOAD_FAST"], 9) == "9 (there is none)"
+    assert operand_text(parts, CURRENT.number["NOP"], 0) == ""
+
+
+def test_a_code_object_is_named_not_read():
+    assert constant_text((lambda: None).__code__) == "<code test_a_code_object_is_named_not_read.<locals>.<lambda>>"

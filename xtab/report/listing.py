@@ -1,0 +1,138 @@
+"""`show`: what there is to show of a code object, once; the other modules of this room only arrange it.
+
+A `Listing` has the instructions as `Row` values with the chain of regions around each, the regions, the entries of the
+table as stored, and what the verifier says. Nothing in it knows of columns, colours or HTML.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from types import CodeType
+from typing import TYPE_CHECKING, NamedTuple
+
+from xtab.analysis.regions import Region, read_regions
+from xtab.analysis.verify import CodeParts, Problem, verify_parts
+from xtab.format.code import code_of
+from xtab.format.opcodes import CURRENT, Kind
+from xtab.model.decode import read_source
+from xtab.model.depths import measure
+from xtab.report.operands import operand_text
+
+if TYPE_CHECKING:
+    from xtab.format.code import HasCode
+    from xtab.format.exception_table import ExceptionTableEntry
+    from xtab.format.locations import Location
+    from xtab.model.source import Source
+
+__all__ = ["Listing", "Row", "show"]
+
+
+class Row(NamedTuple):
+    """One instruction, prefixes and caches included. Offsets are in bytes."""
+
+    offset: int  #: of its first unit
+    end: int  #: behind its last cache
+    location: Location | None  #: in the source
+    depth: int | None  #: values on the stack before it; None: unknown, or it can't be reached
+    opname: str
+    arg: int | None  #: the operand as a number; None for opcodes without one
+    operand: str  #: what the operand stands for; of a jump ``to L3``
+    label: str | None  #: ``L3``, where a jump leads here
+    target: int | None  #: offset that a jump leads to
+    chain: tuple[Region, ...]  #: the regions around it, outermost first
+    handles: tuple[Region, ...]  #: the regions whose handler begins here
+    code: CodeType | None  #: the code object that it loads, if it does
+
+    @property
+    def line(self) -> int | None:
+        """The source line, or None."""
+        return None if self.location is None else self.location.line
+
+
+@dataclass(eq=False, repr=False)
+class Listing:
+    """What there is to show of one code object; ``str()`` is the text that ``xtab dis`` prints, without colour."""
+
+    code: CodeType
+    python: str  #: version of CPython that it is of, such as ``3.13``
+    rows: tuple[Row, ...]
+    regions: tuple[Region, ...]
+    entries: tuple[ExceptionTableEntry, ...]  #: of the table, as stored
+    stack_needed: int | None  #: slots that the instructions need; None if that can't be computed
+
+    @property
+    def name(self) -> str:
+        """The qualified name."""
+        return self.code.co_qualname
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """What `verify` finds."""
+        return verify_parts(CodeParts.of(self.code))
+
+    @cached_property
+    def nested(self) -> tuple[Listing, ...]:
+        """The code objects that are constants of this one, in order."""
+        return tuple(show(each) for each in self.code.co_consts if isinstance(each, CodeType))
+
+
+def show(code: HasCode) -> Listing:
+    """What there is to show of a code object: its instructions, and the regions that protect them.
+
+    Args:
+        code: a code object, or anything that has one.
+
+    Raises:
+        DecodeError, TableFormatError: the code or its exception table can't be read.
+
+    >>> import xtab
+    >>> listing = xtab.show(lambda: None)
+    >>> listing.rows[0].opname, listing.regions
+    ('RESUME', ())
+    """
+    found = code_of(code)
+    source = read_source(found)
+    tree = read_regions(source)
+    depths, needed, _ = measure(source.shape, strict=False)
+    version = ".".join(map(str, CURRENT.version))
+    rows = tuple(_rows(found, source, tree, depths))
+    return Listing(found, version, rows, tree, tuple(source.entries), needed)
+
+
+def _rows(code: CodeType, source: Source, tree: tuple[Region, ...], depths: list[int | None]) -> list[Row]:
+    parts = CodeParts.of(code)
+    starts, opcodes, args, targets = source.starts, source.opcodes, source.args, source.targets
+    chains = _chains(source, tree)
+    handlers: dict[int, list[Region]] = {}
+    for region in tree:
+        handlers.setdefault(region.handler, []).append(region)
+    places = sorted({target for jump, target in targets.items() if opcodes[jump] not in CURRENT.marks})
+    labels = {place: f"L{number}" for number, place in enumerate(places, 1)}
+    rows = []
+    for place, (opcode, arg) in enumerate(zip(opcodes, args, strict=True)):
+        target = targets.get(place)
+        loaded = code.co_consts[arg] if CURRENT.kind[opcode] == Kind.CONST and arg < len(code.co_consts) else None
+        to = f"to {labels.get(target, 2 * starts[target])}" if target is not None else ""
+        rows.append(
+            Row(
+                2 * starts[place], 2 * starts[place + 1], source.location(place), depths[place],
+                str(CURRENT.name[opcode]), None if CURRENT.kind[opcode] == Kind.NONE else arg,
+                to or operand_text(parts, opcode, arg),
+                labels.get(place), None if target is None else 2 * starts[target], chains[place],
+                tuple(handlers.get(2 * starts[place], ())), loaded if isinstance(loaded, CodeType) else None,
+            )
+        )  # fmt: skip
+    return rows
+
+
+def _chains(source: Source, tree: tuple[Region, ...]) -> list[tuple[Region, ...]]:
+    """For each instruction the regions around it, outermost first: the last one's handler gets what it raises."""
+    chains: list[tuple[Region, ...]] = [()] * len(source.opcodes)
+    for region in tree:
+        chain = region.chain
+        for start, end, *_ in region.entries:
+            first, last = bisect_left(source.starts, start >> 1), bisect_left(source.starts, end >> 1)
+            chains[first:last] = [chain] * (last - first)
+    return chains

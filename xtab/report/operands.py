@@ -1,0 +1,71 @@
+"""`operand_text`: what an operand stands for, in a few words that are safe on a terminal and in a line-based log."""
+
+from __future__ import annotations
+
+import reprlib
+from types import CodeType
+from typing import TYPE_CHECKING, Any, Protocol
+
+from xtab.format.opcodes import CURRENT, Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["constant_text", "one_line", "operand_text"]
+
+_REPR = reprlib.Repr()
+_REPR.maxstring = _REPR.maxother = _REPR.maxlong = 40
+_REPR.maxlevel = 2
+
+
+class _Tables(Protocol):
+    """What operands are looked up in: `CodeParts` has it."""
+
+    @property
+    def consts(self) -> Sequence[Any]: ...
+
+    @property
+    def names(self) -> Sequence[Any]: ...
+
+    @property
+    def variables(self) -> Sequence[Any]: ...
+
+
+def operand_text(tables: _Tables, opcode: int, arg: int) -> str:  # noqa: PLR0911 (one a kind)
+    """What the operand stands for; the bare number if that is nothing, and nothing for opcodes without operand.
+
+    Distances of jumps are not resolved: whoever calls this knows where the target is.
+    """
+    kind = CURRENT.kind[opcode]
+    if CURRENT.name[opcode] is None or kind == Kind.NONE:
+        return str(arg) if arg else ""
+    index = arg >> CURRENT.flag_bits[opcode]
+    try:
+        if kind == Kind.CONST:
+            return constant_text(tables.consts[index])
+        if kind == Kind.NAME:
+            return one_line(tables.names[index])
+        if kind == Kind.WORD:
+            return CURRENT.words[opcode][index]
+        variables = tables.variables
+        if kind == Kind.LOCAL_PAIR:
+            return one_line(f"{variables[arg >> 4]}, {variables[arg & 15]}")
+        if kind in {Kind.LOCAL, Kind.CELL}:
+            return one_line(variables[index])
+    except (IndexError, TypeError):
+        return f"{arg} (there is none)"
+    return str(arg)
+
+
+def constant_text(value: object) -> str:
+    """A constant in a few words; of a code object only the name, since its repr may read all of it."""
+    return one_line(f"<code {value.co_qualname}>" if isinstance(value, CodeType) else _REPR.repr(value))
+
+
+def one_line(text: object) -> str:
+    r"""A text without what a terminal or a reader of lines could take for more than text.
+
+    >>> one_line("a\n\x1b[1mb")
+    'a\\n\\x1b[1mb'
+    """
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in str(text))
