@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+from types import CodeType
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from xtab.analysis.verify import kinds
-from xtab.analysis.verify.kinds import ACCEPTED, LEFT, Value, constant, join, words_for
+from xtab.analysis.verify.kinds import ACCEPTED, LEFT, Value, constant, join, wants_iterator, words_for
+from xtab.format.opcodes import CURRENT
 
 BITS = [getattr(kinds, name) for name in kinds.__all__ if name.isupper() and type(getattr(kinds, name)) is int]
 SINGLE = sorted({bit for bit in BITS if bit.bit_count() == 1})
+NOP_AND_GET_ANEXT = bytes([CURRENT.number["NOP"], 0, CURRENT.number["GET_ANEXT"], 0])
 VALUES = st.builds(
     Value,
     st.integers(1, (1 << len(SINGLE)) - 1),
@@ -72,3 +77,18 @@ def test_what_is_left_is_accepted_under_the_same_word():
 @given(st.integers(0, max(SINGLE) * 2 - 1))
 def test_every_set_has_words(found):
     assert words_for(found)
+
+
+@pytest.mark.skipif(CURRENT.iterator_slots != 1, reason="this version makes the iterator in the comprehension")
+def test_only_what_begins_with_async_for_takes_any_object():
+    """Also when something was put between the load and GET_ANEXT."""
+    for text, wanted in (
+        ("(x for x in y)", True),
+        ("(x async for x in y)", False),
+        ("(x for y in z async for x in y)", True),
+        ("(x async for y in z for x in y)", False),
+    ):
+        outer = compile(f"async def f(y, z): return {text}", "example", "exec").co_consts[0]
+        code = next(each for each in outer.co_consts if isinstance(each, CodeType))
+        for units in (code.co_code, code.co_code.replace(bytes([CURRENT.number["GET_ANEXT"], 0]), NOP_AND_GET_ANEXT)):
+            assert wants_iterator(1, code.co_varnames, code.co_flags, units) == wanted

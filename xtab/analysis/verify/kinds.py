@@ -7,14 +7,17 @@ can be nothing else. Where paths meet, sets are united.
 from __future__ import annotations
 
 from types import CodeType
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xtab.format.opcodes import CURRENT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = [
     "ACCEPTED", "BOOL", "CELL", "CODE", "DICT", "EXC", "EXCS", "FUNCTION", "GENERATOR", "INDEX", "INT",
     "INTERPOLATION", "ITER", "KEPT", "LASTI", "LEFT", "LIST", "NONE", "NULL", "OBJECT", "OTHER", "PREV", "SELF",
-    "STALE", "STR", "TRUSTING", "TUPLE", "UNFINISHED", "Value", "constant", "join", "words_for",
+    "STALE", "STR", "TRUSTING", "TUPLE", "UNFINISHED", "Value", "constant", "join", "wants_iterator", "words_for",
 ]  # fmt: skip
 
 
@@ -142,27 +145,29 @@ _CO_GENERATOR = 0x20
 
 def _trusted(code: CodeType) -> tuple[int, ...]:
     """The kinds of the first arguments, up to the last that the code takes on trust; ``()`` if it trusts nobody."""
-    if _wants_iterator(code):
+    if wants_iterator(code.co_argcount, code.co_varnames, code.co_flags, code.co_code):
         return (ITER,)
     arguments = code.co_varnames[: code.co_argcount]
     last = max((place for place, name in enumerate(arguments, 1) if name in KEPT), default=0)
     return tuple(KEPT.get(name, OBJECT) for name in arguments[:last])
 
 
-def _wants_iterator(code: CodeType) -> bool:
-    """Whether callers must pass an iterator: to a comprehension, but for one that begins with ``async for``."""
-    if CURRENT.iterator_slots != 1 or code.co_argcount != 1 or code.co_varnames[:1] != (".0",):
+def wants_iterator(argcount: int, varnames: Sequence[object], flags: int, code: bytes) -> bool:
+    """Whether callers must pass an iterator: to a comprehension, but for one that begins with ``async for``.
+
+    The same answer serves the callers and the code itself: whoever is not trusted with an iterator doesn't find one.
+    """
+    if CURRENT.iterator_slots != 1 or argcount != 1 or varnames[:1] != (".0",):
         return False
-    if not code.co_flags & _ASYNCHRONOUS:
+    if not flags & _ASYNCHRONOUS:
         return True
-    units = code.co_code[::2], code.co_code[1::2]
-    loads = [at for at, (opcode, arg) in enumerate(zip(*units, strict=True)) if opcode in _LOADS and not arg]
-    return any(units[0][at + 1 : at + 2] != _GET_ANEXT for at in loads)
+    opcodes = code[::2]
+    asynchronous, synchronous = opcodes.find(_GET_ANEXT), opcodes.find(_FOR_ITER)
+    return asynchronous < 0 or 0 <= synchronous < asynchronous
 
 
 _ASYNCHRONOUS = 0x80 | 0x200
-_LOADS = {CURRENT.number[name] for name in ("LOAD_FAST", "LOAD_FAST_BORROW") if name in CURRENT.number}
-_GET_ANEXT = bytes([CURRENT.number["GET_ANEXT"]])
+_GET_ANEXT, _FOR_ITER = CURRENT.number["GET_ANEXT"], CURRENT.number["FOR_ITER"]
 
 
 def constant(value: Any) -> Value:

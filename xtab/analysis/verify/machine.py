@@ -21,6 +21,7 @@ from xtab.analysis.verify.kinds import (
     UNFINISHED,
     Value,
     constant,
+    wants_iterator,
     words_for,
 )
 from xtab.format.opcodes import CURRENT
@@ -201,7 +202,7 @@ def _imports_star(listing: Listing) -> bool:
 def _trusted_argument(parts: CodeParts, listing: Listing) -> int:
     """The kind of local 0 where callers are trusted, else 0: an iterator as ``.0``, an int as a format."""
     kind = 0
-    if parts.argcount == 1 and parts.varnames[0] == ".0" and CURRENT.iterator_slots == 1:
+    if wants_iterator(parts.argcount, parts.varnames, parts.flags, parts.code):
         kind = ITER
     elif parts.argcount == 1 and (parts.varnames[0] == ".format" or (parts.varnames[0], parts.name) == _ANNOTATE):
         kind = INT
