@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xtab.analysis.verify.parts import CodeParts
     from xtab.analysis.verify.problem import Problem
 
-__all__ = ["find_problems"]
+__all__ = ["find_problems", "walked"]
 
 
 def find_problems(parts: CodeParts) -> tuple[Problem, ...]:
@@ -29,26 +29,32 @@ def find_problems(parts: CodeParts) -> tuple[Problem, ...]:
     return report.problems()
 
 
-def _check(parts: CodeParts, report: Report) -> None:
+def walked(parts: CodeParts, report: Report) -> Walk | None:
+    """The walk over all paths, when it is done, for those who want to know what it knows; None: it wasn't begun."""
+    return _check(parts, report) if check_counts(parts, report) else None
+
+
+def _check(parts: CodeParts, report: Report) -> Walk | None:
     entries = read_entries(parts, report)
     check_locations(parts, report)
     errors = report.errors
     listing = read_instructions(parts.code, report)
     if listing is None:
-        return
+        return None
     check_operands(parts, listing, report)
     targets = read_targets(listing, report)
     if entries is not None:
         check_ranges(entries, listing, report)
         check_handlers(entries, listing, report)
     if report.errors > errors or entries is None:
-        return
+        return None
     check_neighbours(listing, targets, report)
     check_waits(listing, report)
     check_prologue(parts, listing, targets, entries, report)
     if report.errors > errors:
-        return
+        return None
     walk = Walk(parts, listing, targets, entries, report)
     check_resumes(entries, walk.regions, listing, report)
     walk.run()
     check_units_before(entries, walk.regions, listing, walk.reached, report)
+    return walk

@@ -97,16 +97,10 @@ class Walk:
             self._waiting[place] = 0
             self._follow(place)
 
-    def _follow(self, index: int) -> None:  # noqa: C901  # one loop: calls for its parts would double the time
+    def _follow(self, index: int) -> None:  # one loop: calls for its parts would double the time
         machine, listing, regions, targets = self.machine, self.listing, self.regions, self.targets
         opcodes, args, leaders, stops, steps = listing.opcodes, listing.args, self.leaders, CURRENT.stops, STEPS
-        state = self.states[index]
-        machine.stack, machine.level = state.stack.copy(), state.level
-        machine.bound, machine.cells = state.bound, state.cells
-        machine.borrowed, machine.copied, self._sent = 0, None, None
-        if CURRENT.borrows:
-            for value in machine.stack:
-                machine.borrowed |= value.borrowed
+        self._enter(index)
         size = len(opcodes)
         first = index
         try:
@@ -138,6 +132,31 @@ class Walk:
             self.report.add(fault.code, fault.message, fault.hint, listing=listing, index=machine.index)
             machine.jump_stack = None
         self.work -= machine.index - first + 1
+
+    def state_at(self, index: int) -> Machine | None:
+        """What is known before an instruction, when the walk is done; None if nothing leads there.
+
+        The machine is the walk's own: it is only good until the next call.
+        """
+        if not self.reached[index]:
+            return None
+        first = next(place for place in range(index, -1, -1) if place in self.states)
+        self._enter(first)
+        for place in range(first, index):
+            self.machine.index = place
+            STEPS[self.listing.opcodes[place]](self.machine, self.listing.args[place])  # type: ignore[misc]
+            self.machine.jump_stack = None
+        return self.machine
+
+    def _enter(self, index: int) -> None:
+        """Take up the state that is kept for a place."""
+        machine, state = self.machine, self.states[index]
+        machine.stack, machine.level = state.stack.copy(), state.level
+        machine.bound, machine.cells = state.bound, state.cells
+        machine.borrowed, machine.copied, self._sent = 0, None, None
+        if CURRENT.borrows:
+            for value in machine.stack:
+                machine.borrowed |= value.borrowed
 
     def _deeper(self, depth: int) -> None:
         self.greatest = depth
