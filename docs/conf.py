@@ -38,7 +38,7 @@ default_role = "literal"  # single backticks in docstrings are code
 BARE = {*types.__all__, *collections.abc.__all__, *typing.__all__}
 nitpick_ignore_regex = [(r"py:.*", rf"_?({'|'.join(sorted(sys.stdlib_module_names))})\..*|{'|'.join(sorted(BARE))}")]
 # Types that the pages describe in words, and one that only xtab itself makes.
-IN_WORDS = ("HasCode", "Source", "Protect", "Jumps", "Transform", "Code", "_Function", "ModuleSpec")
+IN_WORDS = ("Binding", "HasCode", "Source", "Protect", "Jumps", "Transform", "Code", "_Function", "ModuleSpec")
 nitpick_ignore = [("py:class", name) for name in IN_WORDS]
 
 

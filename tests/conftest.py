@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 HERE = Path(__file__).parent
 PURE = (
     *("analysis", "cli", "format", "model/test_editing.py", "model/test_positions.py", "model/test_slices.py"),
-    *("packages", "proof", "test_benchmarks.py", "test_docs.py", "test_errors.py", "test_house_rules.py", "testing"),
+    *("packages", "proof", "regions", "test_benchmarks.py", "test_docs.py", "test_errors.py", "test_house_rules.py"),
+    "testing",
 )
 """Tests that run no code which xtab has made or judged: a debug build could say no more of them than a release does."""
 
@@ -32,3 +35,19 @@ def tools(request, monkeypatch):
     for name in set(sys.modules) - before:
         if Path(getattr(sys.modules[name], "__file__", None) or "/").parent == here:
             del sys.modules[name]
+
+
+@pytest.fixture
+def golden():
+    """Compare a text with a golden file; with XTAB_BLESS=1, write that file."""
+
+    def compare(name, text, **masks):
+        for word, pattern in masks.items():
+            text = re.sub(pattern, lambda match, word=word: match[0].replace(match[1], f" <{word}>"), text)
+        path = HERE / "golden" / name
+        if os.environ.get("XTAB_BLESS"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert text == path.read_text(encoding="utf-8"), f"run with XTAB_BLESS=1 to accept what is in {name} now"
+
+    return compare

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import re
 from importlib.util import MAGIC_NUMBER
-from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,7 +11,6 @@ from xtab.cli.app import app
 from xtab.format.marshalled import MarshalledCode, dump_marshalled
 from xtab.format.opcodes import CURRENT
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 SAMPLE = """\
 def reads(path):
     try:
@@ -53,22 +49,6 @@ def sample(tmp_path):
     """A file with three code objects, one of which has a table."""
     (tmp_path / "sample.py").write_text(SAMPLE)
     return "sample.py"
-
-
-@pytest.fixture
-def golden():
-    """Compare a text with a golden file; with XTAB_BLESS=1, write that file."""
-
-    def compare(name, text, **masks):
-        for word, pattern in masks.items():
-            text = re.sub(pattern, lambda match, word=word: match[0].replace(match[1], f" <{word}>"), text)
-        path = GOLDEN / name
-        if os.environ.get("XTAB_BLESS"):
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text)
-        assert text == path.read_text(), f"run with XTAB_BLESS=1 to accept what is in {path.name} now"
-
-    return compare
 
 
 def _code_bytes(*instructions):

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import xtab as library
+from xtab.cli.app import COMMANDS, app
 
 
 def test_version(xtab):
@@ -43,7 +44,10 @@ def test_the_library_loads_nothing_of_the_command_line():
 
 @pytest.mark.parametrize("package", ["click", "rich"])
 def test_without_the_extra_one_line_says_what_to_install(package):
-    code = f"import sys; sys.modules[{package!r}] = None; from xtab.cli import main; main()"
+    code = (
+        f"import sys; sys.modules[{package!r}] = None; sys.argv = ['xtab', 'explain', 'XT402']; "
+        "from xtab.cli import main; main()"
+    )
     result = python(code)
     assert result.returncode == 2
     assert result.stdout == ""
@@ -51,8 +55,28 @@ def test_without_the_extra_one_line_says_what_to_install(package):
 
 
 def test_another_missing_module_is_a_fault_and_not_hidden():
-    result = python("import sys; sys.modules['xtab.cli.check'] = None; from xtab.cli import main; main()")
+    result = python("import sys; sys.modules['xtab.cli.app'] = None; from xtab.cli import main; main()")
     assert "ModuleNotFoundError" in result.stderr
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_says_of_each_command_what_it_says_of_itself(name):
+    command = app.get_command(None, name)
+    assert command.name == name
+    assert " ".join(command.help.split("\n\n")[0].split()) == COMMANDS[name]
+
+
+def test_nothing_is_loaded_that_is_not_needed():
+    code = (
+        "import sys; sys.argv = ['xtab', {}]; from xtab.cli import main\n"
+        "try: main()\n"
+        "finally: print(sorted(name for name in sys.modules if name.startswith(('rich', 'xtab.cli.', 'jinja2'))))"
+    )
+    assert python(code.format("'--help'")).stdout.splitlines()[-1] == "['xtab.cli.app', 'xtab.cli.output']"
+    loaded = python(code.format("'dis', '-e', 'x'")).stdout.splitlines()[-1]
+    assert "'xtab.cli.dis'" in loaded
+    assert "rich" not in loaded
+    assert "xtab.cli.verify" not in loaded
 
 
 def test_the_module_is_the_command():

@@ -6,6 +6,7 @@ import pytest
 
 from xtab import CodeParts
 from xtab.format.opcodes import CURRENT
+from xtab.report.listing import show
 from xtab.report.operands import constant_text, one_line, operand_text
 
 
@@ -22,6 +23,17 @@ def test_operands_in_words():
     assert operand_text(parts, CURRENT.number["BINARY_OP"], 0) == "+"
     assert operand_text(parts, CURRENT.number["LOAD_FAST"], 9) == "9 (there is none)"
     assert operand_text(parts, CURRENT.number["NOP"], 0) == ""
+
+
+def test_flags_in_words():
+    def operands(function):
+        return [row.operand for row in show(function).rows]
+
+    assert {"open + NULL", "NULL + open"} & set(operands(lambda: open(1)))
+    assert {"a < 1", "<", "bool(<)"} & set(operands(lambda a: 2 if a < 1 else 3))
+    assert "is not" in operands(lambda a: a is not a)
+    assert "not in" in operands(lambda a: a not in a)
+    assert "defaults" in operands(lambda: lambda a=[]: a)
 
 
 def test_a_code_object_is_named_not_read():

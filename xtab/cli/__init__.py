@@ -17,10 +17,11 @@ def main() -> None:
     """Run the command ``xtab``."""
     try:
         from xtab.cli.app import app  # noqa: PLC0415 (the extra may be missing)
+
+        app(prog_name="xtab")  # which loads what the subcommand needs
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
         if package not in _EXTRA:
             raise
         print(f"xtab: the command line needs {package}: pip install 'xtab-bytecode[cli]'", file=sys.stderr)  # noqa: T201
         sys.exit(2)
-    app(prog_name="xtab")

@@ -1,23 +1,33 @@
-"""The `xtab` command, and its subcommands: one module each."""
+"""The `xtab` command, and its subcommands: one module each, loaded when it is asked for."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
-from xtab.cli.check import check
-from xtab.cli.explain import explain
 from xtab.cli.output import INTERRUPTED, UNUSABLE, version_line
-from xtab.cli.reduce import reduce
-from xtab.cli.rewrite import rewrite
-from xtab.cli.verify import verify
 from xtab.errors import TargetError
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["app"]
+__all__ = ["COMMANDS", "app"]
+
+COMMANDS = {
+    "check": "Check that code objects come back byte for byte.",
+    "diff": "Compare code objects: two targets, or one with what a transform makes of it.",
+    "dis": "Show instructions, and the regions that protect them.",
+    "explain": "Explain rules of the verifier.",
+    "reduce": "Reduce a file to what a command needs to go on succeeding.",
+    "rewrite": "Rewrite a source file into a .pyc that this Python runs.",
+    "table": "Show exception tables.",
+    "verify": "Verify that code objects are safe to run.",
+    "view": "Write a page that shows instructions and regions.",
+    "where": "Tell what protects a line of source.",
+}
+"""The subcommands, and what `xtab --help` says of them: to know that, none has to be loaded."""
 
 
 class _Unusable(click.ClickException):
@@ -25,6 +35,22 @@ class _Unusable(click.ClickException):
 
 
 class _App(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (as click wants it)
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 (likewise)
+        """Load one of them."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(f"xtab.cli.{cmd_name}"), cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (likewise)
+        """List them, without loading any."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
     def invoke(self, ctx: click.Context) -> Any:
         """A target that can't be found ends any subcommand with one line, and Ctrl-C with its usual status."""
         try:
@@ -47,10 +73,3 @@ def _print_version(context: click.Context, _parameter: click.Parameter, wanted: 
 )
 def app() -> None:
     """CPython's exception tables, and the bytecode around them."""
-
-
-app.add_command(check)
-app.add_command(explain)
-app.add_command(reduce)
-app.add_command(rewrite)
-app.add_command(verify)

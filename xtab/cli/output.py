@@ -12,8 +12,6 @@ import time
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 import xtab
 from xtab.format.opcodes import SUPPORTED
@@ -21,6 +19,9 @@ from xtab.format.opcodes import SUPPORTED
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TextIO
+
+    from rich.console import Console
+    from rich.progress import Progress
 
 __all__ = [
     "DIFFERENT",
@@ -35,6 +36,7 @@ __all__ = [
     "progress_option",
     "running_python",
     "version_line",
+    "wants_color",
 ]
 
 FINE, DIFFERENT, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
@@ -70,7 +72,9 @@ def progress_option(command: _Command) -> _Command:
 
 def console_for(stream: TextIO, color: str) -> Console:
     """A console for `stream`, in colour if the environment and `color`, the value of ``--color``, want it."""
-    wanted = _wants_color(stream, color)
+    from rich.console import Console  # noqa: PLC0415 (it is slow to load, and not all commands need it)
+
+    wanted = wants_color(stream, color)
     return Console(
         file=stream,
         force_terminal=wanted,
@@ -83,7 +87,8 @@ def console_for(stream: TextIO, color: str) -> Console:
     )
 
 
-def _wants_color(stream: TextIO, color: str) -> bool:
+def wants_color(stream: TextIO, color: str) -> bool:
+    """Whether to write in colour: `color` is the value of ``--color``."""
     if color != "auto":
         return color == "always"
     if os.environ.get("NO_COLOR"):
@@ -139,6 +144,15 @@ class Bar:
         if not self._wanted:
             return
         if self._bar is None and self._clock() - self._start >= _SECONDS_WITHOUT_BAR:
+            from rich.console import Console  # noqa: PLC0415 (as above)
+            from rich.progress import (  # noqa: PLC0415
+                BarColumn,
+                MofNCompleteColumn,
+                Progress,
+                TextColumn,
+                TimeElapsedColumn,
+            )
+
             name = TextColumn("{task.description}", markup=False)
             columns = BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), name
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)

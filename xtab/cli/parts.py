@@ -10,10 +10,10 @@ from inspect import CO_VARARGS, CO_VARKEYWORDS
 from typing import TYPE_CHECKING
 
 from xtab.analysis.verify import CodeParts
-from xtab.cli.targets import load, pick, pyc_payload, read
-from xtab.errors import TableFormatError, TargetError
+from xtab.cli.stored import stored_code
+from xtab.cli.targets import load
 from xtab.format.code import code_objects
-from xtab.format.marshalled import CELL, FREE, LOCAL, MarshalledCode, load_marshalled, marshalled_objects
+from xtab.format.marshalled import CELL, FREE, LOCAL, MarshalledCode
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -31,16 +31,7 @@ def load_parts(source: Source) -> list[CodeParts]:
     """
     if not source.name.endswith(".pyc"):
         return [CodeParts.of(code) for root in load(source) for code in code_objects(root)]
-    try:
-        root = load_marshalled(pyc_payload(read(source)))
-    except TableFormatError as error:
-        raise TargetError(f"expected a code object behind the header, but found: {error}") from None
-    if not isinstance(root, MarshalledCode):
-        raise TargetError(f"expected a code object behind the header, but found {type(root).__name__}")
-    roots = [root]
-    if source.qualname is not None:
-        roots = pick(list(marshalled_objects(root)), source.qualname, lambda code: code.qualname)
-    return [parts_of(code) for root in roots for code in marshalled_objects(root)]
+    return [parts_of(code) for code in stored_code(source, foreign=False)]
 
 
 def parts_of(code: MarshalledCode) -> CodeParts:

@@ -8,7 +8,7 @@ import traceback
 from contextlib import contextmanager
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,10 +20,11 @@ from xtab.transform.named import load_transform
 from xtab.transform.rewrite import rewrite_code
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from types import CodeType
     from typing import NoReturn
 
-__all__ = ["rewrite"]
+__all__ = ["rewrite", "transformed"]
 
 _UNCHECKED_HASH = 1
 """Flags of a .pyc that holds the hash of its source and is never compared with it (PEP 552).
@@ -69,18 +70,31 @@ def rewrite(*, source: str, transform: str, output: str, recursive: bool) -> NoR
         raise TargetError(f"expected another file to write than the source, but found {output!r}")
     data = path.read_bytes()
     (plain,) = load(Source(str(path), data=data))
+    payload = transformed(plain, transform, recursive=recursive, finish=marshal.dumps)
+    _write(Path(output), data, payload)
+    sys.exit(FINE)
+
+
+def transformed(
+    plain: CodeType, transform: str, *, recursive: bool = True, finish: Callable[[CodeType], Any] = lambda code: code
+) -> Any:
+    """What the transform of that name, ``pkg.mod:name``, makes of a code object; then what `finish` makes of it.
+
+    If one of them fails, its traceback is printed, and the command ends.
+
+    Raises:
+        TargetError: there is no such transform.
+    """
     with _working_directory_on_path():
         try:
             function = load_transform(transform)
         except XtabError as error:
             raise TargetError(str(error)) from None
         try:
-            payload = marshal.dumps(rewrite_code(plain, function, recursive=recursive))
+            return finish(rewrite_code(plain, function, recursive=recursive))
         except Exception:  # noqa: BLE001 (it may be anything: the transform is the user's)
             click.echo(traceback.format_exc(), err=True, nl=False)
             sys.exit(DIFFERENT)
-    _write(Path(output), data, payload)
-    sys.exit(FINE)
 
 
 def _write(path: Path, source: bytes, payload: bytes) -> None:

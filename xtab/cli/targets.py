@@ -20,15 +20,28 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
+from xtab.cli.source_lines import code_at
 from xtab.errors import TargetError
 from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
+from xtab.report.source_text import line_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import BinaryIO
 
-__all__ = ["TARGETS", "TARGETS_HELP", "Source", "find_sources", "load", "pick", "pyc_payload", "read"]
+__all__ = [
+    "TARGETS",
+    "TARGETS_HELP",
+    "Source",
+    "close_matches",
+    "find_sources",
+    "load",
+    "pick",
+    "pyc_payload",
+    "pyc_version",
+    "read",
+]
 
 _Code = TypeVar("_Code")
 
@@ -44,6 +57,7 @@ A TARGET is one of
                        of a package, all of its modules
   file.py:Class.name   one code object of a file or module, by its __qualname__,
   pkg.mod:Class.name   and all in it; ".<locals>" may be left out
+  file.py:42           the innermost code object that holds line 42
   -                    source on stdin
 
 Nothing is executed: sources are compiled, not imported, and a module is found
@@ -62,7 +76,7 @@ class Source:
     """One file, or a text: what code objects are compiled or read from."""
 
     name: str  #: how to call it on a command line, without the ":qualname"
-    qualname: str | None = None  #: the code object asked for; None: all
+    qualname: str | None = None  #: the code object asked for, by name, or by a line that it holds; None: all
     data: bytes | None = None  #: its content; None: `name` is a file to read
     named: bool = True  #: whether the user named it, rather than a folder that it is in
 
@@ -168,6 +182,12 @@ def load(source: Source) -> list[CodeType]:
     code = _read_pyc(data) if source.name.endswith(".pyc") else _compile(data, source.name)
     if source.qualname is None:
         return [code]
+    if source.qualname.isdecimal():
+        found = code_at(code, int(source.qualname))
+        if not found:
+            first, last = line_span(code)
+            raise TargetError(f"expected a line from {first} to {last}, but found {source.qualname}")
+        return found
     return pick(list(code_objects(code)), source.qualname, lambda inner: inner.co_qualname)
 
 
@@ -197,18 +217,31 @@ def _compile(data: bytes, name: str) -> CodeType:
         raise TargetError(f"{type(error).__name__}: {error}".rstrip(": ")) from None
 
 
-def pyc_payload(data: bytes) -> bytes:
-    """What is behind the header of a .pyc of this Python.
+def pyc_payload(data: bytes, *, foreign: bool = False) -> bytes:
+    """What is behind the header of a .pyc of this Python, or with `foreign` of any Python that xtab knows.
 
     Raises:
         TargetError: it isn't one; the message names the Python that wrote it, if xtab knows that.
     """
-    magic = int.from_bytes(data[:2], "little")
-    if data[2:4] != b"\r\n" or len(data) < _PYC_HEADER:
+    magic = _magic(data)
+    if magic is None:
         raise TargetError("expected a .pyc file, but found something else")
-    if magic != CURRENT.magic:
+    if magic != CURRENT.magic and not (foreign and pyc_version(data)):
         raise _other_version(magic)
     return data[_PYC_HEADER:]
+
+
+def pyc_version(data: bytes) -> tuple[int, int] | None:
+    """The version of the Python that wrote a .pyc; None if xtab doesn't know that."""
+    return _version_of(_magic(data))
+
+
+def _version_of(magic: int | None) -> tuple[int, int] | None:
+    return next((version for version in SUPPORTED if for_version(version).magic == magic), None)
+
+
+def _magic(data: bytes) -> int | None:
+    return int.from_bytes(data[:2], "little") if data[2:4] == b"\r\n" and len(data) >= _PYC_HEADER else None
 
 
 def _read_pyc(data: bytes) -> CodeType:
@@ -225,10 +258,10 @@ def _read_pyc(data: bytes) -> CodeType:
 def _other_version(magic: int) -> TargetError:
     this = ".".join(map(str, CURRENT.version))
     message = f"expected bytecode of CPython {this} (magic {CURRENT.magic}), but found that of "
-    for version in SUPPORTED:
-        if for_version(version).magic == magic:
-            other = ".".join(map(str, version))
-            return TargetError(f"{message}CPython {other} (magic {magic}). Try the same with: python{other} -m xtab")
+    version = _version_of(magic)
+    if version is not None:
+        other = ".".join(map(str, version))
+        return TargetError(f"{message}CPython {other} (magic {magic}). Try the same with: python{other} -m xtab")
     return TargetError(f"{message}another Python (magic {magic})")
 
 
@@ -243,7 +276,8 @@ def pick(known: list[_Code], qualname: str, name_of: Callable[[_Code], str]) -> 
         found = [inner for inner in known if _short(name_of(inner)) == _short(qualname)]
     if not found:
         names = {name_of(inner) for inner in known}
-        raise TargetError(f"expected a code object in it, but found none named {qualname!r}{_close(qualname, names)}")
+        close = close_matches(qualname, names)
+        raise TargetError(f"expected a code object in it, but found none named {qualname!r}{close}")
     return found
 
 
@@ -259,7 +293,7 @@ def _no_module(name: str, path: list[str]) -> TargetError:
     if not outer:
         names |= sys.stdlib_module_names
     where = f"in {outer}" if outer else "on sys.path or in the working directory"
-    return TargetError(f"expected a module, but found no {part!r} {where}{_close(part, names)}")
+    return TargetError(f"expected a module, but found no {part!r} {where}{close_matches(part, names)}")
 
 
 def _not_found(target: str) -> TargetError:
@@ -270,10 +304,10 @@ def _not_found(target: str) -> TargetError:
     if not folder.is_dir():
         return TargetError(f"expected a file or folder, but found no folder {str(folder)!r}")
     names = [entry.name for entry in folder.iterdir()]
-    return TargetError(f"expected a file or folder, but found no {path!r}{_close(Path(path).name, names)}")
+    return TargetError(f"expected a file or folder, but found no {path!r}{close_matches(Path(path).name, names)}")
 
 
-def _close(name: str, names: Iterable[str]) -> str:
+def close_matches(name: str, names: Iterable[str]) -> str:
     """What to add to a message about a name that is not among those that there are."""
     close = difflib.get_close_matches(name, sorted(names), n=3)
     return f"; close to it: {', '.join(close)}" if close else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from xtab.cli.output import DIFFERENT, FINE, color_option, console_for, document
 from xtab.cli.rule_choice import choose_rules
 from xtab.cli.sarif import sarif_document
 from xtab.cli.targets import TARGETS
+from xtab.report.json import problem_json
 from xtab.report.operands import one_line
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from xtab.analysis.verify import Problem
     from xtab.cli.batch import Batch
     from xtab.cli.findings import FileFindings, Finding
 
@@ -130,17 +129,11 @@ def _json(reports: list[FileFindings]) -> str:
             "named": report.named,
             "error": report.error,
             "code_objects": report.code_objects,
-            "problems": [_problem(finding.problem) for finding in report.findings],
+            "problems": [problem_json(finding.problem) for finding in report.findings],
         }
         for report in reports
     ]
     return document(results, summary=_summary(reports))
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    facts = asdict(problem)
-    facts["entry"] = None if problem.entry is None else problem.entry._asdict()
-    return {"code": facts.pop("code"), "name": problem.name, "severity": problem.severity, **facts}
 
 
 def _summary(reports: list[FileFindings]) -> dict[str, Any]:

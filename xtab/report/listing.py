@@ -10,7 +10,7 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.analysis.regions import Region, read_regions
 from xtab.analysis.verify import CodeParts, Problem, verify_parts
@@ -53,7 +53,15 @@ class Row(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Listing:
-    """What there is to show of one code object; ``str()`` is the text that ``xtab dis`` prints, without colour."""
+    """What there is to show of one code object; ``str()`` is the text that ``xtab dis`` prints, without colour.
+
+    >>> import xtab
+    >>> listing = xtab.show(compile("with a: b", "example", "exec"))
+    >>> print(listing.regions[0].letter, listing.regions[0].label)
+    A with
+    >>> "◀ A with" in str(listing)
+    True
+    """
 
     code: CodeType
     python: str  #: version of CPython that it is of, such as ``3.13``
@@ -67,6 +75,16 @@ class Listing:
         """The qualified name."""
         return self.code.co_qualname
 
+    @property
+    def version(self) -> str:
+        """What it is of, in words: ``CPython 3.13``."""
+        return f"CPython {self.python}"
+
+    @cached_property
+    def shown(self) -> tuple[Region, ...]:
+        """The regions that somebody wrote: those that the compiler made for itself are left out."""
+        return tuple(region for region in self.regions if not region.bookkeeping)
+
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """What `verify` finds."""
@@ -76,6 +94,53 @@ class Listing:
     def nested(self) -> tuple[Listing, ...]:
         """The code objects that are constants of this one, in order."""
         return tuple(show(each) for each in self.code.co_consts if isinstance(each, CodeType))
+
+    def text(
+        self,
+        *,
+        all_regions: bool = False,
+        flat: bool = False,
+        source: bool = False,
+        ascii: bool = False,  # noqa: A002 (as the option of the command is called)
+        color: bool = False,
+    ) -> str:
+        """The instructions with the regions beside them, the regions, and the same of the code objects inside.
+
+        Args:
+            all_regions: show those too that the compiler made for itself.
+            flat: show the entries of the table as they are stored, instead of regions.
+            source: show each line of the source above its instructions, where it can be found.
+            ascii: use ASCII alone.
+            color: add control sequences for a terminal.
+        """
+        from xtab.report.text import View, text_of  # noqa: PLC0415 (it draws what this module collects)
+
+        return text_of(self, View(all_regions, flat, source, ascii, color))
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as values that `json` can write: what ``xtab dis --json`` prints of a code object.
+
+        The form is described by ``schemas/dis.json`` in `xtab.cli`.
+        """
+        from xtab.report.json import listing_json  # noqa: PLC0415 (likewise)
+
+        return listing_json(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ARG002 (as IPython calls it)
+        """What IPython shows in a terminal."""
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str | None:
+        """What a notebook shows: the page of it; None, and so the text, where the extra ``cli`` is not installed."""
+        from xtab.report.html import fragment  # noqa: PLC0415 (likewise)
+
+        return fragment(self)
+
+    def __repr__(self) -> str:
+        return f"<Listing of {self.name}: {len(self.rows)} instructions, {len(self.regions)} regions>"
 
 
 def show(code: HasCode) -> Listing:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from xtab.format.opcodes import CURRENT, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = ["constant_text", "one_line", "operand_text"]
 
@@ -32,7 +32,9 @@ class _Tables(Protocol):
 
 
 def operand_text(tables: _Tables, opcode: int, arg: int) -> str:  # noqa: PLR0911 (one a kind)
-    """What the operand stands for; the bare number if that is nothing, and nothing for opcodes without operand.
+    """What the operand stands for, with flags such as ``open + NULL``; the bare number if that is nothing.
+
+    Of opcodes without operand it is "".
 
     Distances of jumps are not resolved: whoever calls this knows where the target is.
     """
@@ -44,17 +46,55 @@ def operand_text(tables: _Tables, opcode: int, arg: int) -> str:  # noqa: PLR091
         if kind == Kind.CONST:
             return constant_text(tables.consts[index])
         if kind == Kind.NAME:
-            return one_line(tables.names[index])
+            return _with_flags(opcode, arg, one_line(tables.names[index]))
         if kind == Kind.WORD:
-            return CURRENT.words[opcode][index]
+            return _with_flags(opcode, arg, CURRENT.words[opcode][index])
         variables = tables.variables
         if kind == Kind.LOCAL_PAIR:
             return one_line(f"{variables[arg >> 4]}, {variables[arg & 15]}")
         if kind in {Kind.LOCAL, Kind.CELL}:
             return one_line(variables[index])
+        return _RAW.get(str(CURRENT.name[opcode]), str)(arg) or str(arg)
     except (IndexError, TypeError):
         return f"{arg} (there is none)"
-    return str(arg)
+
+
+def _with_flags(opcode: int, arg: int, text: str) -> str:
+    """A name or a word, and what the flags beside it say."""
+    name = CURRENT.name[opcode]
+    flags = arg & (1 << CURRENT.flag_bits[opcode]) - 1
+    if name == "COMPARE_OP":
+        return f"bool({text})" if flags & CURRENT.comparison_is_bool else text
+    if name == "IMPORT_NAME":
+        return f"{text} + {_IMPORTS[flags]}" if flags in _IMPORTS else text
+    if not flags & 1:
+        return text
+    pushed = "NULL" if name == "LOAD_GLOBAL" else "NULL|self"
+    return f"{pushed} + {text}" if CURRENT.null_first else f"{text} + {pushed}"
+
+
+_IMPORTS = {1: "lazy", 2: "eager"}
+_CONVERSIONS = ("", "str", "repr", "ascii")
+_ATTRIBUTES = ("defaults", "kwdefaults", "annotations", "closure", "annotate")
+
+
+def _attributes(arg: int) -> str:
+    return ", ".join(word for bit, word in enumerate(_ATTRIBUTES) if arg >> bit & 1)
+
+
+def _formatting(arg: int) -> str:
+    return ", ".join(filter(None, (_CONVERSIONS[arg & 3], "with format" if arg & 4 else "")))
+
+
+_RAW: dict[str, Callable[[int], str]] = {
+    "MAKE_FUNCTION": _attributes,
+    "SET_FUNCTION_ATTRIBUTE": _attributes,
+    "FORMAT_VALUE": _formatting,
+    "CONVERT_VALUE": _formatting,
+    "IS_OP": ("is", "is not").__getitem__,
+    "CONTAINS_OP": ("in", "not in").__getitem__,
+}
+"""Numbers that are flags or choices, and the words for them (Lib/dis.py, `ArgResolver.get_argval_argrepr`)."""
 
 
 def constant_text(value: object) -> str:

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+TRANSFORMS = """
+def nop(body):
+    body.insert_after(body.instructions[0], [body.instruction("NOP")])
+
+def fails(body):
+    return 1 / 0
+"""
+
+
+@pytest.fixture
+def folder(xtab, sample, tmp_path, monkeypatch):
+    (tmp_path / "diff_transforms.py").write_text(TRANSFORMS)
+    (tmp_path / "other.py").write_text((tmp_path / "sample.py").read_text().replace("OSError", "ValueError"))
+    monkeypatch.delitem(sys.modules, "diff_transforms", raising=False)
+    yield tmp_path
+    sys.modules.pop("diff_transforms", None)
+
+
+def test_help(xtab, golden):
+    result = xtab("diff", "--help")
+    assert result.exit_code == 0
+    golden("diff_help.txt", result.stdout)
+
+
+def test_no_difference(xtab, sample):
+    result = xtab("diff", sample, sample)
+    assert (result.exit_code, result.stdout) == (0, "no difference\n")
+
+
+def test_two_files(xtab, folder):
+    result = xtab("diff", "sample.py:reads", "other.py:reads")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith("reads  sample.py:1 | other.py:1   instructions ")
+    assert any("LOAD_GLOBAL OSError" in line and "  -" in line for line in lines)
+    assert any("LOAD_GLOBAL ValueError" in line and "  +  " in line for line in lines)
+    assert any("except OSError" in line and "except ValueError" in line for line in lines)
+
+
+def test_what_a_transform_does(xtab, folder):
+    result = xtab("diff", "sample.py:reads", "--transform", "diff_transforms:nop")
+    assert result.exit_code == 1
+    assert sum("  +  " in line for line in result.stdout.splitlines()) == 1
+
+
+def test_a_transform_that_fails(xtab, folder):
+    result = xtab("diff", "sample.py:reads", "--transform", "diff_transforms:fails")
+    assert result.exit_code == 1
+    assert "ZeroDivisionError" in result.stderr
+
+
+def test_imported_functions(xtab, folder):
+    text = "import xtab, diff_transforms as d, sample\nrewritten = xtab.rewrite(sample.reads, d.nop)\n"
+    (folder / "at_run_time.py").write_text(text)
+    result = xtab("diff", "--import", "sample:reads", "at_run_time:rewritten")
+    assert result.exit_code == 1
+    assert sum("  +  " in line for line in result.stdout.splitlines()) == 1
+
+
+def test_two_pyc(xtab, folder, tmp_path):
+    for name, transform in (("a.pyc", "nop"), ("b.pyc", "nop")):
+        assert xtab("rewrite", "sample.py", "--transform", f"diff_transforms:{transform}", "-o", name).exit_code == 0
+    assert xtab("diff", "a.pyc", "b.pyc").exit_code == 0
+    assert xtab("diff", "sample.py", "b.pyc").exit_code == 1
+
+
+def test_json(xtab, folder):
+    result = xtab("diff", "sample.py", "other.py", "--json")
+    found = json.loads(result.stdout)
+    assert found["compared"] == 3
+    (difference,) = found["results"]
+    assert difference["name"] == "reads"
+    assert {row["mark"] for row in difference["rows"]} == {"=", "+", "-"}
+    region = difference["regions"][0]
+    assert region["left"]["kind"] == "except OSError"
+    assert region["left"]["covers"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--transform", "m:f", "sample.py"]])
+def test_one_other_side_exactly(xtab, sample, arguments):
+    result = xtab("diff", sample, *arguments)
+    assert result.exit_code == 2
+    assert "expected two targets, or one and --transform" in result.stderr
+
+
+def test_a_folder_is_no_side(xtab, folder):
+    result = xtab("diff", ".", "sample.py")
+    assert result.exit_code == 2
+    assert "expected one file, module or code object, but found 3 files" in result.stderr
+
+
+def test_colour_by_what_became_of_it(xtab, folder):
+    result = xtab("diff", "sample.py:reads", "other.py:reads", "--color", "always")
+    assert "\x1b[34m" in result.stdout
+    assert "\x1b[35m" in result.stdout

@@ -1,0 +1,33 @@
+"""Where code came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from xtab.report.source_text import line_span, source_text
+
+
+def outer():
+    def inner():
+        return 1
+
+    return inner
+
+
+def test_the_text_of_the_file():
+    assert source_text(outer.__code__) == Path(__file__).read_text(encoding="utf-8")
+
+
+def test_no_file():
+    assert source_text(compile("x", "<no such file>", "eval")) == ""
+
+
+def test_lines_with_what_is_inside():
+    first = outer.__code__.co_firstlineno
+    assert line_span(outer.__code__) == (first, first + 4)
+
+
+def test_no_lines_at_all():
+    code = compile("x", "example", "eval")
+    bare = code.replace(co_linetable=bytes([0xF8 | len(code.co_code) // 2 - 1]), co_consts=())
+    assert line_span(bare) == (1, 1)
