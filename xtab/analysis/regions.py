@@ -116,8 +116,8 @@ def read_regions(source: Source) -> tuple[Region, ...]:
     for entry in entries:
         own[entry[2:]].append(entry)
     pieces: dict[RegionKey, list[tuple[int, int]]] = {key: [] for key in parents}
-    for start, end, *key in nest(entries):
-        pieces[key[0], key[1], key[2]].append((start, end))
+    for piece in nest(entries):
+        pieces[piece[2:]].append((piece.start, piece.end))
     extents = _extents(source, parents)
     found: dict[RegionKey, Region] = {}
     letters = _Letters()
@@ -197,8 +197,10 @@ def _inner_first(parents: dict[RegionKey, RegionKey | None]) -> list[RegionKey]:
 
 
 def _united(locations: list[Location]) -> Location | None:
+    """From the first to the last of some positions; those that are only a line count where there are no others."""
     if not locations:
         return None
+    locations = [each for each in locations if each.column is not None] or locations
     first = min((each.line or 0, each.column if each.column is not None else -1) for each in locations)
     last = max((each.end_line or each.line or 0, each.end_column or -1) for each in locations)
     columns = (column if column >= 0 else None for column in (first[1], last[1]))
