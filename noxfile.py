@@ -112,11 +112,43 @@ def fuzz(session: nox.Session) -> None:
         session.run("python", "tests/fuzz/arbitrary.py", "--run-with", build)
 
 
+@nox.session(python=[*PYTHONS, *DEBUG_BUILDS], download_python="never")
+def unwinding(session: nox.Session) -> None:
+    """Raise at every instruction of functions made at random (arguments go to tests/unwinding/run.py)."""
+    session.install("-e", ".")
+    session.run("python", "tests/unwinding/run.py", "--cases")
+    session.run("python", "tests/unwinding/run.py", *session.posargs)
+
+
 @nox.session(python=PYTHONS, download_python="never")
 def packages(session: nox.Session) -> None:
     """Verify some 30 large packages of the package index, as each Python compiles them (arguments: their names)."""
     session.install("-e", ".")
     session.run("python", "tests/packages/run.py", *session.posargs)
+
+
+@nox.session(python=PYTHONS, download_python="never")
+def regions(session: nox.Session) -> None:
+    """Compare all regions of the standard library with its syntax trees (arguments go to tests/regions/run.py)."""
+    session.install("-e", ".")
+    session.run("python", "tests/regions/run.py", *session.posargs)
+
+
+@nox.session
+def browser(session: nox.Session) -> None:
+    """Try the page of `xtab view` in headless Chromium, which is fetched if none is on PATH (arguments: pytest's)."""
+    session.install("-e", ".[cli]", *group("tests", "browser"))
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    if not os.environ.get("XTAB_CHROMIUM") and not any(map(shutil.which, names)):
+        session.run("playwright", "install", "--only-shell", "chromium")
+    session.run("python", "-m", "pytest", "-s", "tests/browser/check_page.py", *session.posargs)
+
+
+@nox.session(python=PYTHONS, download_python="never")
+def relocation(session: nox.Session) -> None:
+    """Relocate the standard library, and compare with the compiler (arguments go to tests/relocation/run.py)."""
+    session.install("-e", ".")
+    session.run("python", "tests/relocation/run.py", "--jobs", PROCESSES, *session.posargs)
 
 
 @nox.session
@@ -156,12 +188,13 @@ def package(session: nox.Session) -> None:
     (wheel,) = dist.glob("*.whl")
     session.install("--reinstall" if session.venv_backend == "uv" else "--force-reinstall", f"{wheel}[cli]")
     session.chdir(dist)
-    for name in ("py.typed", "cli/schemas/verify.json"):
+    for name in ("py.typed", "cli/schemas/verify.json", "report/templates/page.html"):
         session.run("python", "-c", f"import importlib.resources as r; assert (r.files('xtab') / {name!r}).is_file()")
     session.run("xtab", "--version")
     session.run("xtab", "check", "json")
     session.run("xtab", "verify", "--verbose", "json")
     session.run("xtab", "explain", "XT402", silent=True)
+    session.run("xtab", "view", "json", "-o", "json.html")
 
 
 @nox.session

@@ -48,6 +48,11 @@ EXAMPLES = [
         {"found": "3.9", "supported": ("3.13", "3.14")},
         ["expected CPython 3.13 or 3.14, but found 3.9"],
     ),
+    (
+        errors.MissingExtraError("jinja2", "cli", "pages"),
+        {"package": "jinja2", "extra": "cli", "purpose": "pages"},
+        ["expected jinja2", "pages need it", "pip install 'xtab-bytecode[cli]'"],
+    ),
     (errors.TargetError("no such file"), {}, ["no such file"]),
     (
         errors.EditError("expected a place", instruction="NOP", next_place="POP_TOP"),
@@ -64,6 +69,11 @@ EXAMPLES = [
         errors.RewriteError("one argument", "two", qualname="f", filename="file.py", line=7),
         {"expected": "one argument", "found": "two", "qualname": "f", "filename": "file.py", "line": 7},
         ["f (file.py:7): expected one argument, but found two"],
+    ),
+    (
+        errors.RelocationError("a line", "-1", qualname="f", filename="file.py", line=7),
+        {"expected": "a line", "found": "-1", "qualname": "f", "filename": "file.py", "line": 7},
+        ["f (file.py:7): expected a line, but found -1"],
     ),
     (errors.RewriteWarning("module m: left as it is"), {}, ["module m"]),
     (

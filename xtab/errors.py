@@ -16,7 +16,9 @@ __all__ = [
     "AssembleError",
     "DecodeError",
     "EditError",
+    "MissingExtraError",
     "NestingError",
+    "RelocationError",
     "RewriteError",
     "RewriteWarning",
     "StackError",
@@ -71,6 +73,23 @@ class TableFormatError(XtabError):
             f", {name} {value}" for name, value in (("entry", entry), ("byte", offset)) if value is not None
         )
         super().__init__(f"{table}{where}: {fault}: {detail}")
+
+
+class MissingExtraError(XtabError, ImportError):
+    """A package is not installed that only some of xtab needs.
+
+    You see it from what makes pages and from other parts that go with the command line. Install the extra that the
+    message names.
+    """
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package = package  #: what was not found
+        self.extra = extra  #: the extra of xtab that brings it
+        self.purpose = purpose  #: what it is needed for
+        super().__init__(
+            f"expected {package} to be installed, since {purpose} need it, but found no such module: "
+            f"pip install 'xtab-bytecode[{extra}]'"
+        )
 
 
 class NestingError(XtabError):
@@ -150,6 +169,14 @@ class RewriteError(XtabError):
         self.filename = filename  #: of that code
         self.line = line  #: its first
         super().__init__(f"{qualname} ({filename}:{line}): expected {expected}, but found {found}")
+
+
+class RelocationError(RewriteError):
+    """A line or a column of the code would go where there is none.
+
+    You see it from :func:`xtab.relocate`: its `lines`, `columns`, `firstlineno` or `positions` lead to a line below 1,
+    to a column below 0, to an end before the start, or beyond what a location table can hold.
+    """
 
 
 class RewriteWarning(UserWarning):

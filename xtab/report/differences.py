@@ -68,7 +68,8 @@ class Difference:
     @property
     def same(self) -> bool:
         """Whether nothing that can be seen in a listing changed."""
-        return all(pair.mark == Mark.SAME for pair in (*self.rows, *self.regions))
+        marks = [pair.mark for pair in self.rows] + [pair.mark for pair in self.regions]
+        return set(marks) <= {Mark.SAME}
 
     @property
     def name(self) -> str:
@@ -161,7 +162,8 @@ def _changes(left: Row, right: Row, same_region: dict[int, Region | None], place
     changes = []
     if [same_region[id(region)] for region in left.chain] != list(right.chain):
         changes.append("regions")
-    if None not in (left.target, right.target) and places.left[left.target] != places.right[right.target]:
+    both = left.target is not None and right.target is not None  # never one alone: its key would be another
+    if both and places.left[left.target or 0] != places.right[right.target or 0]:
         changes.append("target")
     if left.opname != right.opname:
         changes.append("opcode")

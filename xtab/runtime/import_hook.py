@@ -28,6 +28,7 @@ from zipimport import zipimporter
 from xtab.errors import RewriteWarning, XtabError
 from xtab.runtime.code_cache import CodeCache, version_of
 from xtab.transform.named import transform_name
+from xtab.transform.origins import mark_loaded
 from xtab.transform.rewrite import rewrite_code
 
 if TYPE_CHECKING:
@@ -205,7 +206,9 @@ class ImportHook:
         path = loader.get_filename(name)
         source = loader.get_data(path)
         code = self._cache.load(name, path, source)
-        if code is None:
+        if code is not None:
+            mark_loaded(code, self._name, nested=self._recursive)
+        else:
             plain = loader.source_to_code(source, path)  # a .pyc may be of a file with the same size and time
             code = self._rewritten(plain, name)
             if code is not plain:

@@ -26,6 +26,7 @@ from xtab.model.decode import decode
 from xtab.transform.fit import misfit, require_defaults, require_same_shape, with_free_variables
 from xtab.transform.named import transform_name
 from xtab.transform.notes import add_notes
+from xtab.transform.origins import made_from, origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -161,9 +162,19 @@ def swap_code(function: Callable[..., Any], code: CodeType, *, verify: bool = Fa
     new = with_free_variables(code, old.co_freevars, old)
     if verify:
         require_valid(new, nested=True)
+    if new is not code:
+        new = made_from(new, code, transform_name(swap_code))
+    elif origin_of(code) is None and not _goes_back(code, old):
+        new = made_from(code, old, transform_name(swap_code))
     _carry_events(old, new)
     plain.__code__ = new
     return old
+
+
+def _goes_back(code: CodeType, old: CodeType) -> bool:
+    """Whether `code` is what `old` was made from: then it is an original, and was made from nothing."""
+    origin = origin_of(old)
+    return origin is not None and origin[:3] == (code.co_filename, code.co_firstlineno, code.co_qualname)
 
 
 def _unwrapped(function: Any) -> tuple[FunctionType, list[Callable[[Any], Any]]]:
@@ -231,8 +242,9 @@ def _twin(function: FunctionType, code: CodeType, cells: dict[str, Any]) -> Func
 
 def _rewritten(code: CodeType, transform: Transform, *, recursive: bool, note: bool) -> CodeType:
     """Step 1; code objects are told apart by identity, since equal ones may be of different files."""
+    name = transform_name(transform)
     if not recursive:
-        return _transformed(code, transform, note=note)
+        return made_from(_transformed(code, transform, note=note), code, name)
     done: dict[int, CodeType] = {}
     for each in reversed(list(code_objects(code))):
         if id(each) in done:
@@ -240,7 +252,8 @@ def _rewritten(code: CodeType, transform: Transform, *, recursive: bool, note: b
         constants = tuple(done[id(item)] if isinstance(item, CodeType) else item for item in each.co_consts)
         changed = any(new is not old for new, old in zip(constants, each.co_consts, strict=True))
         new = _transformed(each.replace(co_consts=constants) if changed else each, transform, note=note)
-        done[id(each)] = new if each is code else with_free_variables(new, each.co_freevars, each)
+        fitting = new if each is code else with_free_variables(new, each.co_freevars, each)
+        done[id(each)] = made_from(fitting, each, name)
     return done[id(code)]
 
 
