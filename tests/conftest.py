@@ -1,4 +1,4 @@
-"""What all tests share: which of them have nothing to ask of a debug build; and the tools that lie beside some."""
+"""What all tests share: which have nothing to ask of a debug build, the tools that lie beside some, code as stored."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from xtab.format.marshalled import MarshalledCode
+from xtab.format.opcodes import CURRENT
 
 HERE = Path(__file__).parent
 PURE = (
@@ -38,6 +41,29 @@ def tools(request, monkeypatch):
 
 
 @pytest.fixture
+def steps():
+    """Count the lines of xtab that run in a call: unlike the time it takes, the same on any machine, whatever else it does."""
+
+    def count(function, *arguments):
+        lines = 0
+
+        def trace(frame, event, _):
+            nonlocal lines
+            lines += event == "line"
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            function(*arguments)
+        finally:
+            sys.settrace(before)
+        return lines
+
+    return count
+
+
+@pytest.fixture
 def golden():
     """Compare a text with a golden file; with XTAB_BLESS=1, write that file."""
 
@@ -51,3 +77,48 @@ def golden():
         assert text == path.read_text(encoding="utf-8"), f"run with XTAB_BLESS=1 to accept what is in {name} now"
 
     return compare
+
+
+def _code_bytes(*instructions):
+    """The code of instructions that all versions have, given as name or (name, operand); with caches."""
+    parts = []
+    for each in instructions:
+        name, arg = (each, 0) if isinstance(each, str) else each
+        opcode = CURRENT.number[name]
+        parts.append(bytes([opcode, arg]) + bytes(2 * CURRENT.caches[opcode]))
+    return b"".join(parts)
+
+
+def _stored(*instructions, **parts):
+    """A code object as it is stored, whether or not it could be made."""
+    code = _code_bytes(*(instructions or ("RESUME", "LOAD_CONST", "RETURN_VALUE")))
+    fields = {
+        **dict.fromkeys(("argcount", "posonlyargcount", "kwonlyargcount", "flags"), 0),
+        "stacksize": 1,
+        "code": code,
+        "consts": (None,),
+        "names": (),
+        "localsplusnames": (),
+        "localspluskinds": b"",
+        "filename": "made.py",
+        "name": "f",
+        "qualname": "f",
+        "firstlineno": 1,
+        "exceptiontable": b"",
+        **parts,
+    }
+    units = len(fields["code"]) // 2
+    lines = b"".join(bytes([0xF8 | min(8, units - at) - 1]) for at in range(0, units, 8))
+    return MarshalledCode(**{"linetable": lines, **fields})
+
+
+@pytest.fixture
+def code_bytes():
+    """Code from the names of instructions."""
+    return _code_bytes
+
+
+@pytest.fixture
+def stored():
+    """A code object as it is stored, from the names of instructions and from parts."""
+    return _stored

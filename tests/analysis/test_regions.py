@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dis
-import time
 
 import pytest
 from hypothesis import given
@@ -163,22 +162,11 @@ def test_broken_tables_and_code():
         regions(sample.__code__.replace(co_exceptiontable=far))
 
 
-def spent(text):
-    code = compile(text, "example", "exec")
-    best = 1e9
-    for _ in range(3):
-        start = time.perf_counter()
-        found = regions(code)
-        best = min(best, time.perf_counter() - start)
-    return best, len(found)
-
-
-def test_time_is_linear():
+def test_work_is_linear(steps):
     shape = "with a:\n  try: b()\n  except C as e: d(e)\n  finally: e()\n"
-    small, few = spent(shape * 60)
-    large, many = spent(shape * 600)
-    assert many == 10 * few
-    assert large < 25 * small
+    small, large = (compile(shape * count, "example", "exec") for count in (30, 300))
+    assert len(regions(large)) == 10 * len(regions(small))
+    assert steps(regions, large) < 12 * steps(regions, small)
 
 
 def test_deep_nesting():

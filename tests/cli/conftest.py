@@ -8,8 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from xtab.cli.app import app
-from xtab.format.marshalled import MarshalledCode, dump_marshalled
-from xtab.format.opcodes import CURRENT
+from xtab.format.marshalled import dump_marshalled
 
 SAMPLE = """\
 def reads(path):
@@ -49,51 +48,6 @@ def sample(tmp_path):
     """A file with three code objects, one of which has a table."""
     (tmp_path / "sample.py").write_text(SAMPLE)
     return "sample.py"
-
-
-def _code_bytes(*instructions):
-    """The code of instructions that all versions have, given as name or (name, operand); with caches."""
-    parts = []
-    for each in instructions:
-        name, arg = (each, 0) if isinstance(each, str) else each
-        opcode = CURRENT.number[name]
-        parts.append(bytes([opcode, arg]) + bytes(2 * CURRENT.caches[opcode]))
-    return b"".join(parts)
-
-
-def _stored(*instructions, **parts):
-    """A code object as it is stored, whether or not it could be made."""
-    code = _code_bytes(*(instructions or ("RESUME", "LOAD_CONST", "RETURN_VALUE")))
-    fields = {
-        **dict.fromkeys(("argcount", "posonlyargcount", "kwonlyargcount", "flags"), 0),
-        "stacksize": 1,
-        "code": code,
-        "consts": (None,),
-        "names": (),
-        "localsplusnames": (),
-        "localspluskinds": b"",
-        "filename": "made.py",
-        "name": "f",
-        "qualname": "f",
-        "firstlineno": 1,
-        "exceptiontable": b"",
-        **parts,
-    }
-    units = len(fields["code"]) // 2
-    lines = b"".join(bytes([0xF8 | min(8, units - at) - 1]) for at in range(0, units, 8))
-    return MarshalledCode(**{"linetable": lines, **fields})
-
-
-@pytest.fixture
-def code_bytes():
-    """Code from the names of instructions."""
-    return _code_bytes
-
-
-@pytest.fixture
-def stored():
-    """A code object as it is stored, from the names of instructions and from parts."""
-    return _stored
 
 
 @pytest.fixture

@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import sys
+from importlib.resources import files
 
+import jsonschema
 import pytest
 
 TRANSFORMS = """
@@ -75,12 +77,20 @@ def test_json(xtab, folder):
     result = xtab("diff", "sample.py", "other.py", "--json")
     found = json.loads(result.stdout)
     assert found["compared"] == 3
+    jsonschema.validate(found, json.loads((files("xtab.cli") / "schemas" / "diff.json").read_text()))
     (difference,) = found["results"]
-    assert difference["name"] == "reads"
+    assert difference["qualname"] == "reads"
     assert {row["mark"] for row in difference["rows"]} == {"=", "+", "-"}
     region = difference["regions"][0]
-    assert region["left"]["kind"] == "except OSError"
-    assert region["left"]["covers"]
+    assert region["left"]["classes"] == ["OSError"]
+    assert region["left"]["pieces"]
+
+
+def test_json_says_of_regions_and_instructions_what_dis_says(xtab, folder):
+    (shown,) = json.loads(xtab("dis", "sample.py:reads", "--json").stdout)["results"]
+    (difference,) = json.loads(xtab("diff", "sample.py:reads", "other.py:reads", "--json").stdout)["results"]
+    assert [pair["left"] for pair in difference["rows"] if pair["left"]] == shown["instructions"]
+    assert [pair["left"] for pair in difference["regions"] if pair["left"]] == shown["regions"]
 
 
 @pytest.mark.parametrize("arguments", [[], ["--transform", "m:f", "sample.py"]])

@@ -13,7 +13,6 @@ import jsonschema
 import pytest
 
 import xtab as library
-from xtab.cli.dis import can_show
 from xtab.format.code import code_objects
 
 
@@ -123,17 +122,6 @@ def test_wrong_usage(arguments, message, xtab, sample):
     assert result.exit_code == 2
     assert message in result.stderr
     assert not result.stdout
-
-
-@pytest.mark.parametrize(
-    "encoding, wanted", [("utf-8", True), ("ascii", False), ("cp1252", False), ("nonsense", False)]
-)
-def test_glyphs_that_a_stream_can_carry(encoding, wanted):
-    class Stream(io.StringIO):
-        pass
-
-    Stream.encoding = encoding
-    assert can_show("│◀", Stream()) == wanted
 
 
 def run(*arguments, **environment):

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import xtab as library
-from xtab.cli.output import Bar, console_for, document, running_python
+from xtab.cli.output import Bar, console_for, document, running_python, wants_ascii, writing
 
 
 class Terminal(io.StringIO):
@@ -91,3 +91,21 @@ def test_the_bar_is_only_for_terminals(clock, monkeypatch):
 
 def test_the_bar_can_be_turned_off(clock, monkeypatch):
     assert shown(Terminal(), clock, monkeypatch, [1, 2, 3], wanted=False) == ""
+
+
+@pytest.mark.parametrize(
+    "encoding, wanted", [("utf-8", True), ("ascii", False), ("cp1252", False), ("nonsense", False)]
+)
+def test_ascii_where_a_stream_carries_no_more(encoding, wanted):
+    class Stream(io.StringIO):
+        pass
+
+    Stream.encoding = encoding
+    assert wants_ascii(Stream(), "│◀") != wanted
+    assert wants_ascii(Stream(), "│◀", use_ascii=True)
+
+
+def test_a_file_that_can_not_be_written(tmp_path):
+    with pytest.raises(library.TargetError, match="expected .* to be a file that can be written, but found: "):
+        with writing(tmp_path / "no folder" / "file") as path:
+            path.write_text("")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,12 +79,15 @@ def test_wrong_usage(target, message, xtab, source, stored, write_pyc):
     assert message in result.stderr
 
 
-def test_what_the_readme_shows(xtab, tmp_path):
+def test_what_the_readme_shows(xtab, tmp_path, monkeypatch):
     readme = README.read_text(encoding="utf-8")
-    source = re.search(r"^\$ cat copying.py\n(.*?)^\$ ", readme, re.MULTILINE | re.DOTALL)[1]
-    (tmp_path / "copying.py").write_text(source)
+    for name, text in re.findall(r"^\$ cat (\S+)\n(.*?)^\$ ", readme, re.MULTILINE | re.DOTALL):
+        (tmp_path / name).write_text(text)
+    monkeypatch.delitem(sys.modules, "mytools", raising=False)
     commands = re.findall(r"^\$ xtab ([^\n]*)\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
-    assert [command.split()[0] for command, _ in commands] == ["where", "dis"]
-    for command, text in commands:
-        if command.startswith("where") or "CPython {}.{} ".format(*CURRENT.version) in text:
-            assert xtab(*command.split()).stdout == text
+    assert [command.split()[0] for command, _ in commands] == ["where", "dis", "diff"]
+    shown = xtab("dis", "copying.py:copy").stdout
+    assert xtab(*commands[0][0].split()).stdout == commands[0][1]
+    if "CPython {}.{} ".format(*CURRENT.version) in commands[1][1]:
+        assert shown == commands[1][1]
+        assert xtab(*commands[2][0].split()).stdout == commands[2][1]

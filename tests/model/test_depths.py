@@ -12,7 +12,7 @@ import pytest
 from xtab.format.opcodes import CURRENT
 from xtab.model.decode import read_source
 from xtab.model.depths import measure, measure_size
-from xtab.model.flow import Region, Shape
+from xtab.model.flow import Entry, Shape
 
 TESTS = Path(__file__).parents[1]
 TOOLS = runpy.run_path(str(TESTS / "insertion.py"))
@@ -32,7 +32,7 @@ def walked(shape):
     """Depths by a walk from instruction to instruction."""
     depths = [None] * len(shape.opcodes)
     handlers = {}
-    for first, end, handler, depth, lasti in shape.regions:
+    for first, end, handler, depth, lasti in shape.entries:
         handlers.update(dict.fromkeys(range(first, end), (handler, depth + lasti + 1)))
     todo = [(0, 0)]
     while todo:
@@ -65,15 +65,15 @@ def test_depths_are_those_of_a_plain_walk(name):
             assert stack.size == code.co_stacksize, code.co_qualname
 
 
-def shape_of(*names, targets=(), regions=()):
+def shape_of(*names, targets=(), entries=()):
     opcodes = bytes(NUMBER[name] for name in names)
-    return Shape(opcodes, [0] * len(opcodes), False, dict(targets), [Region(*region) for region in regions])
+    return Shape(opcodes, [0] * len(opcodes), False, dict(targets), [Entry(*entry) for entry in entries])
 
 
 def test_a_handler_starts_with_what_its_region_keeps():
     """The depth, one more for lasti, one for the exception; the size counts it though nothing falls into it."""
     for lasti in (False, True):
-        shape = shape_of("PUSH_NULL", "PUSH_NULL", "RERAISE", "PUSH_EXC_INFO", "RERAISE", regions=[(1, 2, 3, 1, lasti)])
+        shape = shape_of("PUSH_NULL", "PUSH_NULL", "RERAISE", "PUSH_EXC_INFO", "RERAISE", entries=[(1, 2, 3, 1, lasti)])
         stack = measure(shape)
         assert stack.depths == [0, 1, 2, 2 + lasti, 3 + lasti]
         assert stack.size == 3 + lasti
@@ -81,14 +81,14 @@ def test_a_handler_starts_with_what_its_region_keeps():
 
 
 def test_a_handler_of_nothing_reached_is_not_entered():
-    shape = shape_of("PUSH_NULL", "RERAISE", "NOP", "RERAISE", "RERAISE", regions=[(2, 4, 4, 0, False)])
+    shape = shape_of("PUSH_NULL", "RERAISE", "NOP", "RERAISE", "RERAISE", entries=[(2, 4, 4, 0, False)])
     stack = measure(shape)
     assert stack.depths == [0, 1, None, None, None]
     assert not stack.all_reached
 
 
 def test_a_region_whose_depth_is_not_known_is_not_entered():
-    shape = shape_of("PUSH_NULL", "RERAISE", "RERAISE", regions=[(0, 2, 2, None, False)])
+    shape = shape_of("PUSH_NULL", "RERAISE", "RERAISE", entries=[(0, 2, 2, None, False)])
     assert measure(shape).depths == [0, 1, None]
 
 
@@ -107,7 +107,7 @@ def test_a_segment_entered_earlier_is_walked_from_there():
             "JUMP_BACKWARD",
         ),
         targets={1: 3, 8: 2},
-        regions=[(0, 1, 5, 0, False)],
+        entries=[(0, 1, 5, 0, False)],
     )
     assert measure(shape).depths == [0, 1, 0, 1, 1, 1, 2, 1, 0]
 
@@ -119,5 +119,5 @@ def test_blocks_without_end(count):
     stack = measure(shape_of(*jumps, targets={place: place + 1 for place in range(count)}))
     assert (stack.size, stack.all_reached) == (max(1, CURRENT.least_stack_size), True)
     handlers = [(place, place + 1, place + 1, 0, False) for place in range(count)]
-    stack = measure(shape_of("PUSH_NULL", *["RERAISE"] * count, regions=handlers))
+    stack = measure(shape_of("PUSH_NULL", *["RERAISE"] * count, entries=handlers))
     assert stack.all_reached

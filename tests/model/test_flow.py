@@ -24,16 +24,16 @@ def test_bytes_and_instructions_have_one_shape(name):
         from_bytes = read_source(code).shape
         from_instructions = read_body(xtab.decode(code)).shape
         assert (from_bytes.opcodes, from_bytes.targets) == (from_instructions.opcodes, from_instructions.targets)
-        # one region an entry, or one a run of instructions with one span: the compiler joins neighbours too
-        assert from_bytes.regions == from_instructions.regions
+        # one as stored, or one a run of instructions with one span: the compiler joins neighbours too
+        assert from_bytes.entries == from_instructions.entries
         assert from_bytes.args == from_instructions.args
         size = len(from_bytes.opcodes)
         assert all(0 <= jump < size and 0 <= target < size for jump, target in from_bytes.targets.items())
         assert list(from_bytes.targets) == sorted(from_bytes.targets)
         ends = [0]
-        for region in from_bytes.regions:
-            assert ends[-1] <= region.first < region.end <= size
-            assert region.handler < size
-            ends.append(region.end)
+        for entry in from_bytes.entries:
+            assert ends[-1] <= entry.first < entry.end <= size
+            assert entry.handler < size
+            ends.append(entry.end)
         assert from_bytes.wide or max(from_bytes.args) < 256
         assert CURRENT.extended_arg not in from_bytes.opcodes

@@ -86,9 +86,9 @@ def protected(*instructions, before=()):
     for each in instructions:
         each.exn_tab_entry = span
     body.instructions[place:] = [*before, *instructions, Instruction("RETURN_VALUE"), handler]
-    (region,) = read_body(body).shape.regions
+    (entry,) = read_body(body).shape.entries
     assert span.depth is None
-    return region.depth
+    return entry.depth
 
 
 def loads(count):
@@ -122,7 +122,7 @@ def test_the_depth_of_a_new_span_around_another():
         *(Instruction("NOP", exn_tab_entry=outer), Instruction("RETURN_VALUE"), handler, other),
         Instruction("RERAISE", 0, exn_tab_entry=dead),
     ]
-    depths = {(region.first - place, region.depth) for region in read_body(body).shape.regions}
+    depths = {(entry.first - place, entry.depth) for entry in read_body(body).shape.entries}
     assert depths == {(2, 1), (4, 1), (8, 1)}  # one handler, one depth
     assert CURRENT.pops(CURRENT.number["BUILD_TUPLE"], 1) == 1
 
@@ -136,12 +136,12 @@ def test_a_changed_span_is_noticed_whatever_was_changed():
         except ValueError:
             return a
 
-    before = read_body(xtab.decode(sample)).shape.regions
+    before = read_body(xtab.decode(sample)).shape.entries
     for attribute, value in (("depth", 7), ("lasti", True), ("target", None)):
         body = xtab.decode(sample)
         span = next(each.exn_tab_entry for each in body.instructions if each.exn_tab_entry)
         setattr(span, attribute, body.instructions[-1] if value is None else value)
-        assert read_body(body).shape.regions[0] != before[0]
+        assert read_body(body).shape.entries[0] != before[0]
     body = xtab.decode(sample)
     next(each for each in body.instructions if each.exn_tab_entry).exn_tab_entry = None
-    assert read_body(body).shape.regions[0].first == before[0].first + 1
+    assert read_body(body).shape.entries[0].first == before[0].first + 1

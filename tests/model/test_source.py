@@ -36,7 +36,7 @@ def test_the_columns_are_those_of_dis():
             assert known[source.targets[place]].offset == each.argval
     assert source.jumps == list(source.targets)
     assert not source.prefixes
-    assert len(source.entries) == len(source.shape.regions)
+    assert len(source.entries) == len(source.shape.entries)
 
 
 def test_reading_touches_nothing():

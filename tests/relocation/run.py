@@ -70,7 +70,9 @@ def marshalled(code: CodeType) -> object:
         if isinstance(value, MarshalledCode):
             kinds = bytes(kind & KEPT for kind in value.localspluskinds)
             return value._replace(localspluskinds=kinds, consts=tuple(map(kept, value.consts)))
-        return value
+        if isinstance(value, tuple | frozenset):
+            return type(value)(map(kept, value))
+        return type(value), repr(value) if isinstance(value, float | complex) else value  # nan isn't equal to itself
 
     return kept(load_marshalled(marshal.dumps(code)))
 

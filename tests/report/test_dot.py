@@ -51,7 +51,7 @@ def test_text_is_escaped_as_graphviz_wants_it():
 
 def test_a_name_with_control_characters():
     code = guarded.__code__.replace(co_qualname='a"b\n\x1b')
-    assert dot(code).startswith('digraph "a\\"b\\\\x0a\\\\x1b" {\n')
+    assert dot(code).startswith('digraph "a\\"b\\\\n\\\\x1b" {\n')
 
 
 def test_unreachable_blocks_are_grey():

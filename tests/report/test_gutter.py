@@ -53,7 +53,7 @@ def test_each_region_is_drawn_over_its_rows():
         quiet = {row for row, each in enumerate(listing.rows) for hole in shape.region.holes
                  if hole.quiet and hole.start <= each.offset < hole.end}  # fmt: skip
         assert rows == inside | quiet
-        assert shape.tag.y // ROW_HEIGHT == min(inside)
+        assert shape.tags[0].y // ROW_HEIGHT == min(inside)
         assert all(0 <= y <= len(listing.rows) * ROW_HEIGHT for y in numbers(shape.bracket + shape.dotted, "MV"))
 
 
@@ -93,7 +93,7 @@ def test_beside_the_source():
     assert rows["with"] == (2, 5)
     assert rows["finally"][0] == 2
     assert rows["finally"][1] >= 7
-    assert len({shape.tag.x for shape in gutter.shapes if shape.tag.y // ROW_HEIGHT == 2}) == 3
+    assert len({shape.tags[0].x for shape in gutter.shapes if shape.tags[0].y // ROW_HEIGHT == 2}) == 3
     assert all(not shape.edge for shape in gutter.shapes)
 
 
@@ -107,5 +107,18 @@ def test_many_columns_are_narrower(count, pitch):
     source = "".join("    " * depth + "try:\n" for depth in range(count)) + "    " * count + "f()\n"
     source += "".join("    " * depth + "finally: g()\n" for depth in reversed(range(count)))
     listing = xtab.show(compile(source, "deep.py", "exec"))
-    tags = [shape.tag.x for shape in draw(listing.rows, listing.shown).shapes[:3]]
+    tags = [shape.tags[0].x for shape in draw(listing.rows, listing.shown).shapes[:3]]
     assert tags[1] - tags[0] == pitch
+
+
+def test_many_regions_side_by_side_stay_narrow():
+    """Each tag stands over what has its letter, and the edges that find no track of their own share the last one."""
+    source = "try:\n with a: b()\nexcept E: c()\n" * 40
+    listing = xtab.show(compile(source, "many.py", "exec"))
+    gutter = draw(listing.rows, listing.regions)
+    assert gutter.width < 300
+    for shape in gutter.shapes:
+        rows = {row for row, each in enumerate(listing.rows) if shape.region in each.chain}
+        assert {tag.y // ROW_HEIGHT for tag in shape.tags} <= rows
+        assert not shape.dotted
+        assert len(shape.tags) == len(shape.hits)

@@ -10,7 +10,7 @@ import pytest
 
 import xtab
 from xtab.format.code import code_objects
-from xtab.report.lanes import TONES, Mark, lay_out, tone
+from xtab.report.lanes import FEW, TONES, Mark, lay_out, tone
 
 STDLIB = Path(sysconfig.get_path("stdlib"))
 GAPS = {Mark.HOLE, Mark.QUIET}
@@ -24,10 +24,11 @@ def check(code):
         assert list(lanes) == list(shown)
         at = [{} for _ in listing.rows]
         for region, lane in lanes.items():
-            assert lane.marks[0] == Mark.TAG
-            assert lane.marks[-1] not in GAPS
-            for row, mark in enumerate(lane.marks, lane.first):
-                assert at[row].setdefault(lane.column, (region, mark)) == (region, mark), "two regions in one place"
+            for run in lane.runs:
+                assert run.marks[0] == Mark.TAG
+                assert run.marks[-1] not in GAPS
+                for row, mark in enumerate(run.marks, run.first):
+                    assert at[row].setdefault(lane.column, (region, mark)) == (region, mark), "two regions in one place"
         for row, cells in zip(listing.rows, at, strict=True):
             drawn = [region for _, (region, mark) in sorted(cells.items()) if mark not in GAPS]
             assert drawn == [region for region in row.chain if region in lanes], "columns cross"
@@ -73,7 +74,32 @@ def test_regions_side_by_side_share_a_column():
     lanes = lay_out(listing.rows, listing.shown)
     assert [lane.column for lane in lanes.values()] == [0, 0]
     one, two = lanes.values()
-    assert one.first + len(one.marks) <= two.first
+    assert one.runs[-1].end <= two.runs[0].first
+
+
+def one_after_another(count):
+    """Statements whose handlers all stand at the end, so that each region has a hole there beside those of others."""
+    source = "try:\n with a: b()\nexcept E: c()\n" * count
+    return xtab.show(compile(source, "sample", "exec"))
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_holes_are_lent_where_columns_are_many(count):
+    listing = one_after_another(count)
+    check(listing.code)
+    lanes = lay_out(listing.rows, listing.regions)
+    assert max(lane.column for lane in lanes.values()) < FEW
+    lent = count > 2
+    assert any(len(lane.runs) > 1 for lane in lanes.values()) == lent
+    assert any(mark == Mark.HOLE for lane in lanes.values() for run in lane.runs for mark in run.marks) != lent
+    assert "+1" not in listing.text(all_regions=True)
+
+
+def test_thousands_of_regions_take_no_more_than_their_pieces():
+    listing = one_after_another(600)
+    lanes = lay_out(listing.rows, listing.regions)
+    assert len(lanes) == 2400
+    assert sum(len(run.marks) for lane in lanes.values() for run in lane.runs) < 4 * len(listing.rows)
 
 
 def test_what_is_not_shown_takes_no_column(shapes):
@@ -88,11 +114,14 @@ def test_a_hole_where_nothing_can_raise_does_not_end_the_bracket(shapes):
     for code in shapes.values():
         listing = xtab.show(code)
         for region, lane in lay_out(listing.rows, listing.regions).items():
+            if len(lane.runs) > 1:  # its column is lent
+                continue
+            (run,) = lane.runs
             for hole in region.holes:
                 rows = [at for at, row in enumerate(listing.rows) if hole.start <= row.offset < hole.end]
-                marks = {lane.marks[at - lane.first] for at in rows}
+                marks = {run.marks[at - run.first] for at in rows}
                 assert marks == {Mark.QUIET if hole.quiet else Mark.HOLE}
-                before = lane.marks[rows[0] - 1 - lane.first]
+                before = run.marks[rows[0] - 1 - run.first]
                 assert (before in {Mark.LAST, Mark.ONLY, Mark.TAG}) or hole.quiet
                 seen.add(hole.quiet)
     assert seen == {True, False}

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from xtab import CodeParts
 from xtab.format.opcodes import CURRENT
 from xtab.report.listing import show
-from xtab.report.operands import constant_text, one_line, operand_text
-
-
-@pytest.mark.parametrize(
-    "text, wanted", [("a\nb", "a\\nb"), ("\x1b[1m", "\\x1b[1m"), ("\u202e", "\\u202e"), ("ä", "ä")]
-)
-def test_one_line(text, wanted):
-    assert one_line(text) == wanted
+from xtab.report.operands import constant_text, operand_text
 
 
 def test_operands_in_words():

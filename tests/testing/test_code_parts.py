@@ -56,7 +56,7 @@ def test_a_question_mark_is_for_what_the_version_has():
     assert names(with_instructions(PARTS, [("?COPY", 1), ("?NO_SUCH_OPCODE", 0), ("NOP", 0)])) == ["COPY", "NOP"]
 
 
-def test_regions_become_entries():
+def test_entries_are_written():
     lines = ["a", ("NOP", 0), "b", ("BINARY_OP", 0), "c", ("NOP", 0)]
     parts = with_instructions(PARTS, lines, [("b", "c", "c", 2, True), ("a", "b", "c", 1, False)], stacksize=3)
     end = 4 + 2 * CURRENT.caches[CURRENT.number["BINARY_OP"]]

@@ -67,9 +67,9 @@ class Block(NamedTuple):
     def __str__(self) -> str:
         region = self.region
         if self.handling:
-            return f"handling what {region.letter} {region.label} caught, above {self.depth} values"
+            return f"handling what {region} caught, above {self.depth} values"
         hole = "" if self.covers else ", which has a hole here"
-        return f"{region.letter} {region.label}, handler {region.handler}, depth {self.depth}{hole}"
+        return f"{region}, handler {region.handler}, depth {self.depth}{hole}"
 
 
 class BlockStack(tuple[Block, ...]):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xtab.format.code import HasCode
+    from xtab.model.depths import Stack
     from xtab.model.source import Source
 
 __all__ = ["CodeMap", "checked_offset"]
@@ -50,12 +51,12 @@ class CodeMap:
         #: place -> the region whose handler begins there
         self.handlers: dict[int, Region] = {}
         self._handler_places: dict[Region, int] = {}
-        by_key = {(region.handler, region.depth, region.lasti): region for region in self.regions}
-        for run, entry in zip(source.shape.regions, source.entries, strict=True):
+        by_key = {region.key: region for region in self.regions}
+        for (first, end, handler, *_), entry in zip(source.shape.entries, source.entries, strict=True):
             region = by_key[entry[2:]]
-            self.innermost[run.first : run.end] = [region] * (run.end - run.first)
-            self.handlers.setdefault(run.handler, region)
-            self._handler_places[region] = run.handler
+            self.innermost[first:end] = [region] * (end - first)
+            self.handlers.setdefault(handler, region)
+            self._handler_places[region] = handler
 
     @classmethod
     def of(cls, code: HasCode) -> CodeMap:
@@ -105,6 +106,15 @@ class CodeMap:
             yield place - 1
 
     @cached_property
+    def _measured(self) -> Stack:
+        return measure(self.source.shape, strict=False)
+
+    @property
     def depths(self) -> list[int | None]:
         """Values on the stack before each instruction; None: unknown, or it can't be reached."""
-        return measure(self.source.shape, strict=False).depths
+        return self._measured.depths
+
+    @property
+    def stack_needed(self) -> int:
+        """Slots that the instructions which can be reached need."""
+        return self._measured.size

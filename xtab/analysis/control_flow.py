@@ -148,8 +148,8 @@ def _cuts(found: CodeMap) -> list[int]:
     cuts = {0, *found.jumps.values(), *found.handlers}
     cuts.update(jump + 1 for jump in found.jumps)
     cuts.update(place + 1 for place, opcode in enumerate(found.opcodes) if CURRENT.stops[opcode])
-    for run in found.source.shape.regions:
-        cuts.update((run.first, run.end))
+    for first, end, *_ in found.source.shape.entries:
+        cuts.update((first, end))
     cuts.discard(len(found))
     return sorted(cuts)
 

@@ -36,7 +36,13 @@ __all__ = ["BOOKKEEPING", "Kind", "kind_of"]
 
 
 class Kind(StrEnum):
-    """What a region was in the source; the value is how it is called on screens."""
+    """What a region was in the source; the value is how it is called on screens.
+
+    >>> import xtab
+    >>> code = compile("with a: b", "example", "exec")
+    >>> xtab.regions(code)[0].kind is xtab.Kind.WITH, str(xtab.Kind.WITH)
+    (True, 'with')
+    """
 
     WITH = "with"
     ASYNC_WITH = "async with"

@@ -22,6 +22,7 @@ from xtab.analysis.region_kinds import BOOKKEEPING, Kind, kind_of
 from xtab.format.code import code_of
 from xtab.format.locations import Location
 from xtab.format.opcodes import CURRENT
+from xtab.format.printable import one_line
 from xtab.model.decode import read_source
 from xtab.model.nesting import nest, region_parents
 
@@ -44,7 +45,18 @@ class Hole(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class Region:
-    """All that one handler protects. Offsets are in bytes, ranges half-open; compared by identity."""
+    """All that one handler protects. Offsets are in bytes, ranges half-open; compared by identity.
+
+    >>> import xtab
+    >>> def add(box, item):
+    ...     try:
+    ...         box.add(item)
+    ...     except (KeyError, box.Full):
+    ...         return False
+    >>> region = xtab.regions(add)[0]
+    >>> region.letter, region.label, region.parent
+    ('A', 'except KeyError, box.Full', None)
+    """
 
     handler: int  #: offset of the handler's first instruction
     depth: int  #: values left on the stack when the handler is entered, before lasti and the exception
@@ -60,14 +72,19 @@ class Region:
     children: list[Region] = field(default_factory=list)  #: the regions directly inside it, by first offset
 
     @property
+    def key(self) -> RegionKey:
+        """What its entries, and no others, have in common: handler, depth and lasti."""
+        return self.handler, self.depth, self.lasti
+
+    @property
     def bookkeeping(self) -> bool:
         """Whether the compiler made it for itself: nobody wrote it."""
         return self.kind in BOOKKEEPING
 
     @property
     def label(self) -> str:
-        """The kind, and the classes where there are any: ``except KeyError, OSError``."""
-        return f"{self.kind} {', '.join(self.classes)}" if self.classes else str(self.kind)
+        """The kind, and the classes where there are any: ``except KeyError, OSError``. Safe to print."""
+        return one_line(f"{self.kind} {', '.join(self.classes)}") if self.classes else str(self.kind)
 
     @property
     def chain(self) -> tuple[Region, ...]:
@@ -81,8 +98,12 @@ class Region:
         """Whether the instruction at `offset`, in bytes, lies in one of the pieces."""
         return any(start <= offset < end for start, end in self.pieces)
 
+    def __str__(self) -> str:
+        """What it is called on screens: ``B except OSError``."""
+        return f"{self.letter} {self.label}"
+
     def __repr__(self) -> str:
-        return f"<Region {self.letter} {self.label}, handler {self.handler}, depth {self.depth}>"
+        return f"<Region {self}, handler {self.handler}, depth {self.depth}>"
 
 
 def regions(code: HasCode) -> tuple[Region, ...]:
@@ -165,9 +186,9 @@ def _holes(source: Source, pieces: list[tuple[int, int]]) -> tuple[Hole, ...]:
 def _extents(source: Source, parents: dict[RegionKey, RegionKey | None]) -> dict[RegionKey, Location | None]:
     """From the first to the last source position that each region covers, those of the regions inside it included."""
     spots: dict[RegionKey, list[Location]] = {key: [] for key in parents}
-    for region, entry in zip(source.shape.regions, source.entries, strict=True):
+    for (first, end, *_), entry in zip(source.shape.entries, source.entries, strict=True):
         known = spots[entry[2:]]
-        for place in range(region.first, region.end):
+        for place in range(first, end):
             location = source.location(place)
             if location is not None and location.line is not None:
                 known.append(location)

@@ -20,7 +20,7 @@ from xtab.errors import TableFormatError
 from xtab.format.exception_table import encode_varint
 from xtab.format.locations import LocationEntry, assemble_location_table, parse_location_table
 from xtab.format.opcodes import CURRENT, Kind
-from xtab.format.units import RawInstruction, join_code, split_code
+from xtab.format.units import RawInstruction, join_code, prefixes_for, split_code
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -62,7 +62,7 @@ class CutCode:
     @property
     def with_surplus(self) -> list[int]:
         """Indices of the instructions that have more EXTENDED_ARG than they need."""
-        return [index for index, each in enumerate(self.instructions) if each.prefixes > _needed(each.arg)]
+        return [index for index, each in enumerate(self.instructions) if each.prefixes > prefixes_for(each.arg)]
 
     def built(
         self, *, kept: Sequence[int] | None = None, nops: Collection[int] = (), trimmed: Collection[int] = ()
@@ -89,7 +89,7 @@ class CutCode:
         each = self.instructions[index]
         if index in nops:
             return _NOP._replace(start=each.start)
-        return each._replace(prefixes=min(each.prefixes, _needed(each.arg))) if index in trimmed else each
+        return each._replace(prefixes=min(each.prefixes, prefixes_for(each.arg))) if index in trimmed else each
 
     def _located(self, code: MarshalledCode, kept: Iterable[int], instructions: list[RawInstruction]) -> MarshalledCode:
         """The same with the locations of what was kept."""
@@ -194,11 +194,6 @@ def count_not_nops(code: bytes) -> int:
     1
     """
     return sum(each[1:] != _NOP[1:] for each in split_code(code))
-
-
-def _needed(arg: int) -> int:
-    """How many EXTENDED_ARG an operand needs."""
-    return max(0, (arg.bit_length() - 1) // 8)
 
 
 def _locations(code: MarshalledCode, size: int) -> list[Location | None] | None:

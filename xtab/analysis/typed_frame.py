@@ -21,11 +21,11 @@ from xtab.analysis.verify.report import Report
 from xtab.errors import VerificationError
 from xtab.format.code import code_of
 from xtab.format.opcodes import CURRENT
+from xtab.format.printable import one_line
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.kinds import Value
     from xtab.analysis.verify.machine import Machine
-    from xtab.analysis.verify.problem import Problem
     from xtab.format.code import HasCode
 
 __all__ = ["Binding", "Slot", "TypedFrame", "Variable", "typed_frame"]
@@ -84,7 +84,7 @@ class TypedFrame(NamedTuple):
         lines = [f"stack: {', '.join(slot.words for slot in self.stack) or 'empty'}"]
         for binding in ("bound", "maybe", "unbound", "cell"):
             names = [variable.name for variable in self.variables if variable.binding == binding]
-            lines += [f"{binding}: {', '.join(names)}"] * bool(names)
+            lines += [f"{binding}: {one_line(', '.join(names))}"] * bool(names)
         return "\n".join(lines)
 
 
@@ -123,17 +123,13 @@ def typed_frame(code: HasCode, offset: int) -> TypedFrame | None:
     report = Report(parts)
     walk = walked(parts, report)
     if walk is None or report.errors:
-        raise VerificationError([problem for problem in report.problems() if _is_error(problem)])
+        raise VerificationError([problem for problem in report.problems() if problem.is_error])
     machine = walk.state_at(place)
     if machine is None:
         return None
     slots = tuple(_slot(value, parts.variables) for value in machine.stack)
     may_be_bound = _may_be_bound(found, place, (1 << parts.arguments) - 1)
     return TypedFrame(found.offset(place), slots, _variables(machine, may_be_bound), machine.level)
-
-
-def _is_error(problem: Problem) -> bool:
-    return problem.severity == "error"
 
 
 def _slot(value: Value, names: tuple[str, ...]) -> Slot:
@@ -156,8 +152,8 @@ def _variables(machine: Machine, may_be_bound: int) -> tuple[Variable, ...]:
     return tuple(found)
 
 
-_CLEARS = {CURRENT.number[name] for name in ("DELETE_FAST", "LOAD_FAST_AND_CLEAR") if name in CURRENT.number}
-_STORES = {CURRENT.number[name] for name in ("STORE_FAST", "MAKE_CELL")}
+_CLEARS = CURRENT.numbers("DELETE_FAST", "LOAD_FAST_AND_CLEAR")
+_STORES = CURRENT.numbers("STORE_FAST", "MAKE_CELL")
 _STORES_FIRST, _STORES_BOTH = CURRENT.number.get("STORE_FAST_LOAD_FAST"), CURRENT.number.get("STORE_FAST_STORE_FAST")
 _COPIES_CELLS = CURRENT.number["COPY_FREE_VARS"]
 

@@ -25,13 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["Step", "Unwinding", "unwind"]
 
 
-def _numbers(*names: str) -> frozenset[int]:
-    return frozenset(CURRENT.number[name] for name in names if name in CURRENT.number)
-
-
-_RAISES_AGAIN = _numbers("RERAISE", "CLEANUP_THROW", "END_ASYNC_FOR")
+_RAISES_AGAIN = CURRENT.numbers("RERAISE", "CLEANUP_THROW", "END_ASYNC_FOR")
 _PUSH_EXC_INFO, _POP_EXCEPT = CURRENT.number["PUSH_EXC_INFO"], CURRENT.number["POP_EXCEPT"]
 _LIST_APPEND = CURRENT.number["LIST_APPEND"]
+_DEEPEST, _HIGHEST = 1 << 12, 1 << 18
+"""Values under a handler that are told apart, and values on a stack: nobody compiled code that has more."""
 _COPY, _SWAP, _RAISE = CURRENT.number["COPY"], CURRENT.number["SWAP"], CURRENT.number["RAISE_VARARGS"]
 
 
@@ -59,7 +57,7 @@ class Step(NamedTuple):
         return None if self.depth is None else self.depth + self.lasti + 1
 
     def __str__(self) -> str:
-        return "caller" if self.region is None else f"{self.region.letter} {self.region.label} ({self.handler})"
+        return "caller" if self.region is None else f"{self.region} ({self.handler})"
 
 
 class Unwinding(tuple[Step, ...]):
@@ -160,7 +158,7 @@ class _Follower(NamedTuple):
 
 def _again(found: CodeMap, handler: int, region: Region) -> int | None:
     """The place that raises the exception again; None: nothing does."""
-    height = region.depth + region.lasti + 1
+    height = min(region.depth, _DEEPEST) + region.lasti + 1
     todo = [_Follower(handler, height, 1 << (height - 1), 0, handled=False)]
     seen: set[int] = set()
     explicit = None
@@ -208,7 +206,7 @@ def _after(here: _Follower, opcode: int, arg: int, to: int, *, jumps: bool) -> _
     left = max(height - taken, 0)
     took_ours = bool(ours >> left)
     height += effect
-    if height < 0:
+    if not 0 <= height <= _HIGHEST:
         return None
     ours &= (1 << left) - 1
     if took_ours and height > left:  # made of it: what except* leaves, what a generator makes of StopIteration

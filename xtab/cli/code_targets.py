@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isclass, ismodule
@@ -19,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from xtab.cli.targets import Source, close_matches, find_sources, load, read
+from xtab.cli.targets import Source, close_matches, find_sources, load, read, working_directory_on_path
 from xtab.errors import TargetError
 from xtab.format.code import code_objects, code_of
+from xtab.report.source_text import remember_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -164,12 +164,8 @@ def find_code(
 
 
 def remember_source(source: Source) -> None:
-    """Let `linecache` give the lines of a text that is in no file."""
-    import linecache  # noqa: PLC0415 (few need it)
-
-    lines = read(source).decode("utf-8", "replace").splitlines(keepends=True)
-    name = "<stdin>" if source.name == "-" else source.name
-    linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
+    """Let the lines of a source be shown that is in no file."""
+    remember_text(source.filename, read(source).decode("utf-8", "replace"))
 
 
 def _all_code(roots: list[CodeType]) -> Iterator[CodeType]:
@@ -180,7 +176,7 @@ def _all_code(roots: list[CodeType]) -> Iterator[CodeType]:
 def _imported(target: str) -> list[CodeType]:
     """The code of an object, after the module that it is in was imported."""
     base, _, qualname = target.partition(":")
-    with _working_directory_on_path():
+    with working_directory_on_path():
         try:
             module = _import_file(base) if base.endswith(".py") else import_module(base)
         except Exception as error:  # noqa: BLE001 (a module may raise anything)
@@ -225,14 +221,3 @@ def _functions(owner: ModuleType | type) -> Iterator[FunctionType]:
                 yield inner
             elif isclass(inner):
                 waiting.append(inner)
-
-
-@contextmanager
-def _working_directory_on_path() -> Iterator[None]:
-    """An installed command doesn't have it there."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)

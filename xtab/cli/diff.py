@@ -6,31 +6,29 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.text import Text
 
 from xtab.cli.code_targets import CODE_TARGETS, TargetType, find_code, the_sources
-from xtab.cli.output import DIFFERENT, FINE, color_option, console_for, document, json_option
+from xtab.cli.output import DIFFERENT, FINE, color_option, document, json_option, wants_ascii, wants_color
 from xtab.cli.rewrite import transformed
 from xtab.cli.targets import load
 from xtab.errors import TargetError
 from xtab.format.code import code_objects
 from xtab.report.diff_text import diff_lines
-from xtab.report.differences import Mark, compare, pair_up
+from xtab.report.differences import compare, pair_up
+from xtab.report.json import region_json, row_json
 from xtab.report.listing import show
+from xtab.report.text import paint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import CodeType
     from typing import NoReturn
 
-    from rich.console import Console
-
-    from xtab.analysis.regions import Region
     from xtab.report.differences import Difference
-    from xtab.report.listing import Listing, Row
+    from xtab.report.listing import Listing
+    from xtab.report.text import Line
 
 __all__ = ["diff"]
-
-_STYLES = {Mark.ADDED: "blue", Mark.REMOVED: "magenta", Mark.CHANGED: "yellow"}
 
 
 @click.command(epilog=CODE_TARGETS)
@@ -77,7 +75,9 @@ def diff(
     if as_json:
         click.echo(document([_as_json(each) for each in changed], compared=len(differences)))
     else:
-        _print(changed, console_for(sys.stdout, color), whole=whole)
+        in_color, in_ascii = wants_color(sys.stdout, color), wants_ascii(sys.stdout, "…")
+        for line in _lines(changed, whole=whole, in_ascii=in_ascii):
+            click.echo(paint(line, color=in_color, ascii=in_ascii), color=in_color)
     sys.exit(FINE if all(each.same for each in differences) else DIFFERENT)
 
 
@@ -96,28 +96,29 @@ def _roots(target: str) -> list[CodeType]:
     return load(sources[0])
 
 
-def _print(differences: list[Difference], console: Console, *, whole: bool) -> None:
+def _lines(differences: list[Difference], *, whole: bool, in_ascii: bool) -> Iterator[Line]:
     if not differences:
-        console.print("no difference")
+        yield [("no difference", "")]
     for number, difference in enumerate(differences):
         if number:
-            console.print()
-        for mark, line in diff_lines(difference, whole=whole):
-            style = _STYLES.get(mark, "dim" if mark else "") if mark is not None else ""
-            console.print(Text(line, style=style))
+            yield []
+        yield from diff_lines(difference, whole=whole, dots="..." if in_ascii else "…")
 
 
 def _as_json(difference: Difference) -> dict[str, Any]:
+    """What schemas/diff.json describes."""
+    rows, regions = difference.rows, difference.regions
     return {
-        "name": difference.name,
+        "qualname": difference.name,
         "left": _side(difference.left),
         "right": _side(difference.right),
         "rows": [
-            {"mark": pair.mark, "left": _row(pair.left), "right": _row(pair.right), "changes": list(pair.changes)}
-            for pair in difference.rows
+            {"mark": mark, "left": left and row_json(left), "right": right and row_json(right), "changes": list(changes)}
+            for mark, left, right, changes in rows
         ],
         "regions": [
-            {"mark": pair.mark, "left": _region(pair.left), "right": _region(pair.right)} for pair in difference.regions
+            {"mark": mark, "left": left and region_json(left), "right": right and region_json(right)}
+            for mark, left, right in regions
         ],
     }
 
@@ -125,23 +126,5 @@ def _as_json(difference: Difference) -> dict[str, Any]:
 def _side(listing: Listing | None) -> dict[str, Any] | None:
     if listing is None:
         return None
-    return {"file": listing.code.co_filename, "line": listing.code.co_firstlineno, "stack": listing.code.co_stacksize}
-
-
-def _row(row: Row | None) -> dict[str, Any] | None:
-    if row is None:
-        return None
-    return {
-        "offset": row.offset, "line": row.line, "depth": row.depth, "opname": row.opname, "operand": row.operand,
-        "target": row.target, "regions": [region.letter for region in row.chain],
-    }  # fmt: skip
-
-
-def _region(region: Region | None) -> dict[str, Any] | None:
-    if region is None:
-        return None
-    return {
-        "letter": region.letter, "kind": region.label, "handler": region.handler, "depth": region.depth,
-        "lasti": region.lasti, "in": region.parent.letter if region.parent else None,
-        "covers": [list(piece) for piece in region.pieces],
-    }  # fmt: skip
+    code = listing.code
+    return {"filename": code.co_filename, "firstlineno": code.co_firstlineno, "stack_size": code.co_stacksize}

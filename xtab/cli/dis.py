@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from xtab.cli.code_targets import CODE_TARGETS, code_target_options, find_code
-from xtab.cli.output import DIFFERENT, FINE, color_option, document, json_option, wants_color
+from xtab.cli.output import DIFFERENT, FINE, ascii_option, color_option, document, json_option, wants_ascii, wants_color
 from xtab.errors import XtabError
+from xtab.format.printable import one_line
 from xtab.report.listing import show
-from xtab.report.operands import one_line
-from xtab.report.text import GLYPHS, View, lines_of, paint, problem_lines
+from xtab.report.text import GLYPHS, View, lines_of, paint, problem_lines, title
 
 if TYPE_CHECKING:
-    from typing import NoReturn, TextIO
+    from typing import NoReturn
 
     from xtab.cli.code_targets import Found
     from xtab.report.text import Line
 
-__all__ = ["can_show", "dis"]
+__all__ = ["dis"]
 
 
 @click.command(epilog=CODE_TARGETS)
@@ -28,7 +28,7 @@ __all__ = ["can_show", "dis"]
 @click.option("-a", "--all-regions", is_flag=True, help="Show the compiler's own regions too.")
 @click.option("--flat", is_flag=True, help="Show the entries of the table as they are stored, not regions.")
 @click.option("-s", "--source", is_flag=True, help="Print each line of the source above its instructions.")
-@click.option("--ascii", "use_ascii", is_flag=True, help="Draw with ASCII alone.")
+@ascii_option
 @json_option
 @color_option
 @click.pass_context
@@ -70,7 +70,7 @@ def dis(
         sys.exit(_print_json(found))
     view = View(
         all_regions=all_regions, flat=flat, source=source,
-        ascii=use_ascii or not can_show(GLYPHS, sys.stdout), color=wants_color(sys.stdout, color),
+        ascii=wants_ascii(sys.stdout, GLYPHS, use_ascii), color=wants_color(sys.stdout, color),
     )  # fmt: skip
     status = FINE
     for number, each in enumerate(found):
@@ -82,15 +82,6 @@ def dis(
     sys.exit(status)
 
 
-def can_show(glyphs: str, stream: TextIO) -> bool:
-    """Whether a stream can carry some characters."""
-    try:
-        glyphs.encode(stream.encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
-
-
 def _lines(found: Found, view: View) -> tuple[list[str], bool]:
     """The lines of a code object, and whether something is wrong with it."""
     try:
@@ -98,21 +89,20 @@ def _lines(found: Found, view: View) -> tuple[list[str], bool]:
     except XtabError as error:
         return _unreadable(found, error, view), True
     lines = [paint(line, color=view.color, ascii=view.ascii) for line in lines_of(listing, view)]
-    return lines, any(problem.severity == "error" for problem in listing.problems)
+    return lines, any(problem.is_error for problem in listing.problems)
 
 
 def _unreadable(found: Found, error: XtabError, view: View) -> list[str]:
     """What can be said of a code object that can't be decoded: its problems, with the instructions around them."""
     from xtab.analysis.verify import CodeParts, verify_parts  # noqa: PLC0415 (it is hardly ever needed)
-    from xtab.cli.excerpt import excerpt  # noqa: PLC0415 (likewise)
+    from xtab.report.excerpt import excerpt  # noqa: PLC0415 (likewise)
 
     parts = CodeParts.of(found.code)
-    place = f"  {one_line(found.code.co_filename)}:{found.code.co_firstlineno}   "
-    lines: list[Line] = [[(one_line(found.code.co_qualname), "bold"), (place, ""), (one_line(error), "problem")]]
+    head = title(found.code.co_qualname, found.code.co_filename, found.code.co_firstlineno)
+    lines: list[Line] = [[*head, ("   ", ""), (one_line(error), "problem")]]
     for problem in verify_parts(parts):
-        first, *hint = problem_lines(problem)
         around = [] if problem.offset is None else excerpt(parts, problem.offset)
-        lines += [[], first, *([(f"  {line}", "problem" if line.startswith(">") else "dim")] for line in around), *hint]
+        lines += [[], *problem_lines(problem, around=around)]
     return [paint(line, color=view.color, ascii=view.ascii) for line in lines]
 
 

@@ -5,13 +5,13 @@ A code object of a .pyc is never made: the verifier works on plain parts, which 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xtab.analysis.verify import verify_parts
-from xtab.cli.excerpt import excerpt
 from xtab.cli.parts import load_parts
 from xtab.errors import TargetError
+from xtab.report.excerpt import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -38,7 +38,7 @@ class FileFindings:
     named: bool  #: whether it was named there itself
     error: str | None  #: why it could not be read or compiled
     code_objects: int = 0
-    findings: tuple[Finding, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
 
 
 def verify_source(source: Source, *, codes: Collection[str]) -> FileFindings:

@@ -9,15 +9,18 @@ import json
 import os
 import sys
 import time
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import click
 
 import xtab
+from xtab.errors import TargetError
 from xtab.format.opcodes import SUPPORTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
     from typing import TextIO
 
     from rich.console import Console
@@ -29,6 +32,7 @@ __all__ = [
     "INTERRUPTED",
     "UNUSABLE",
     "Bar",
+    "ascii_option",
     "color_option",
     "console_for",
     "document",
@@ -36,7 +40,9 @@ __all__ = [
     "progress_option",
     "running_python",
     "version_line",
+    "wants_ascii",
     "wants_color",
+    "writing",
 ]
 
 FINE, DIFFERENT, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
@@ -61,6 +67,35 @@ def color_option(command: _Command) -> _Command:
 def json_option(command: _Command) -> _Command:
     """Add ``--json``."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")(command)
+
+
+def ascii_option(command: _Command) -> _Command:
+    """Add ``--ascii``."""
+    return click.option("--ascii", "use_ascii", is_flag=True, help="Draw with ASCII alone.")(command)
+
+
+def wants_ascii(stream: TextIO, glyphs: str, use_ascii: bool = False) -> bool:
+    """Whether to write ASCII alone: if ``--ascii`` is given, or the stream can't carry the glyphs."""
+    try:
+        glyphs.encode(stream.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return True
+    return use_ascii
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Path]:
+    """In a ``with``: write the file that the user asked for.
+
+    Raises:
+        TargetError: it can't be written.
+    """
+    try:
+        yield path
+    except OSError as error:
+        raise TargetError(
+            f"expected {str(path)!r} to be a file that can be written, but found: {error.strerror}"
+        ) from None
 
 
 def progress_option(command: _Command) -> _Command:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,8 @@ from rich.console import Console
 
 from xtab.analysis.reduce import Reducer
 from xtab.analysis.shrinking import count_not_nops
-from xtab.analysis.verify import ERROR, verify_parts
-from xtab.cli.output import DIFFERENT, FINE, INTERRUPTED, UNUSABLE, progress_option
+from xtab.analysis.verify import verify_parts
+from xtab.cli.output import DIFFERENT, FINE, INTERRUPTED, UNUSABLE, progress_option, writing
 from xtab.cli.parts import parts_of
 from xtab.cli.targets import pyc_payload
 from xtab.errors import TableFormatError, TargetError
@@ -96,12 +96,8 @@ def reduce(
         end = _run(job, command, wanted=progress)
     if end == UNUSABLE:
         sys.exit(end)
-    try:
+    with writing(target):
         write_atomically(target, job.best)
-    except OSError as error:
-        raise TargetError(
-            f"expected {str(target)!r} to be a file that can be written, but found: {error.strerror}"
-        ) from None
     click.echo(f"{target}: {len(data):,} -> {len(job.best):,} bytes{job.details()}, {command.tries:,} tries")
     sys.exit(end)
 
@@ -231,7 +227,7 @@ class _BrokenRules:
             if len(self._known) >= self._MOST:
                 self._known.clear()
             problems = verify_parts(parts_of(code))
-            self._known[id(code)] = code, frozenset(each.code for each in problems if each.severity == ERROR)
+            self._known[id(code)] = code, frozenset(each.code for each in problems if each.is_error)
         return self._known[id(code)][1]
 
 
@@ -241,12 +237,9 @@ def _counts(root: MarshalledCode) -> tuple[int, int]:
     return len(codes), sum(count_not_nops(code.code) for code in codes)
 
 
-@contextmanager
-def _no_warnings() -> Iterator[None]:
+def _no_warnings() -> warnings.catch_warnings[None]:
     """Say nothing of what is deprecated: pysource-minimize asks `ast` for names that are."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
+    return warnings.catch_warnings(action="ignore")
 
 
 class _SourceJob:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import marshal
 import sys
 import traceback
-from contextlib import contextmanager
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from xtab.cli.output import DIFFERENT, FINE
-from xtab.cli.targets import Source, load
+from xtab.cli.output import DIFFERENT, FINE, writing
+from xtab.cli.targets import Source, load, working_directory_on_path
 from xtab.errors import TargetError, XtabError
 from xtab.runtime.code_cache import write_atomically
 from xtab.transform.named import load_transform
 from xtab.transform.rewrite import rewrite_code
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from types import CodeType
     from typing import NoReturn
 
@@ -85,7 +84,7 @@ def transformed(
     Raises:
         TargetError: there is no such transform.
     """
-    with _working_directory_on_path():
+    with working_directory_on_path():
         try:
             function = load_transform(transform)
         except XtabError as error:
@@ -99,20 +98,5 @@ def transformed(
 
 def _write(path: Path, source: bytes, payload: bytes) -> None:
     header = MAGIC_NUMBER + _UNCHECKED_HASH.to_bytes(4, "little") + source_hash(source)
-    try:
+    with writing(path):
         write_atomically(path, header + payload)
-    except OSError as error:
-        raise TargetError(
-            f"expected {str(path)!r} to be a file that can be written, but found: {error.strerror}"
-        ) from None
-
-
-@contextmanager
-def _working_directory_on_path() -> Iterator[None]:
-    """An installed command doesn't have it there."""
-    here = str(Path.cwd())
-    sys.path.insert(0, here)
-    try:
-        yield
-    finally:
-        sys.path.remove(here)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xtab.report.source_text import line_span
+from xtab.report.source_text import holds_line, line_span
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -21,8 +21,7 @@ def code_at(root: CodeType, line: int) -> list[CodeType]:
     >>> [code.co_name for line in (1, 2, 3) for code in code_at(root, line)]
     ['f', 'f', '<module>']
     """
-    first, last = line_span(root)
-    if not first <= line <= last:
+    if not holds_line(root, line):
         return []
     found: list[CodeType] = []
     waiting = [root]

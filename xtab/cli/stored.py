@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xtab.cli.targets import pick, pyc_payload, pyc_version, read
 from xtab.errors import TableFormatError, TargetError
 from xtab.format.marshalled import MarshalledCode, load_marshalled, marshalled_objects
-from xtab.format.opcodes import CURRENT
+from xtab.format.opcodes import CURRENT, for_version
 
 if TYPE_CHECKING:
     from xtab.cli.targets import Source
@@ -20,7 +20,7 @@ def foreign_version(source: Source) -> str | None:
     if not source.name.endswith(".pyc"):
         return None
     version = pyc_version(read(source))
-    return None if version is None or version == CURRENT.version else ".".join(map(str, version))
+    return None if version is None or version == CURRENT.version else for_version(version).python
 
 
 def stored_code(source: Source, *, foreign: bool = True) -> list[MarshalledCode]:

@@ -10,17 +10,17 @@ import click
 
 from xtab.analysis.regions import read_regions
 from xtab.cli.code_targets import CODE_TARGETS, code_target_options, find_code, the_sources
-from xtab.cli.dis import can_show
-from xtab.cli.output import DIFFERENT, FINE, color_option, document, json_option, wants_color
+from xtab.cli.output import DIFFERENT, FINE, ascii_option, color_option, document, json_option, wants_ascii, wants_color
 from xtab.cli.stored import foreign_version, stored_code
 from xtab.errors import TargetError, XtabError
 from xtab.format.exception_table import parse_exception_table
 from xtab.format.opcodes import CURRENT
+from xtab.format.printable import one_line
 from xtab.model.decode import read_source
 from xtab.report.json import entries_json, region_json
-from xtab.report.operands import one_line
 from xtab.report.table_text import byte_lines, tree_lines
-from xtab.report.text import GLYPHS, entry_lines, paint
+from xtab.report.text import GLYPHS, entry_lines, paint, title
+from xtab.report.words import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ class _Table:
 @code_target_options
 @click.option("--tree", is_flag=True, help="Show the regions as a tree.")
 @click.option("--bytes", "raw", is_flag=True, help="Show the bytes of the table, and what each number says.")
-@click.option("--ascii", "use_ascii", is_flag=True, help="Draw with ASCII alone.")
+@ascii_option
 @json_option
 @color_option
 @click.pass_context
@@ -98,7 +98,7 @@ def table(
         click.echo(document(results))
         sys.exit(DIFFERENT if any(each["error"] for each in results) else FINE)
     in_color = wants_color(sys.stdout, color)
-    in_ascii = use_ascii or not can_show(GLYPHS, sys.stdout)
+    in_ascii = wants_ascii(sys.stdout, GLYPHS, use_ascii)
     status, shown = FINE, 0
     for each in found:
         if not each.raw:
@@ -147,7 +147,6 @@ def _tables(targets: tuple[str, ...], expression: str | None, *, do_import: bool
 
 
 def _of_code(name: str, code: Any) -> _Table:
-    version = ".".join(map(str, CURRENT.version))
     entries: tuple[ExceptionTableEntry, ...] = ()
     regions: tuple[Region, ...] = ()
     error: str | None = None
@@ -157,7 +156,7 @@ def _of_code(name: str, code: Any) -> _Table:
     except XtabError as problem:
         error = str(problem)
     return _Table(
-        name, code.co_qualname, code.co_filename, code.co_firstlineno, version, code.co_exceptiontable, entries,
+        name, code.co_qualname, code.co_filename, code.co_firstlineno, CURRENT.python, code.co_exceptiontable, entries,
         regions, error,
     )  # fmt: skip
 
@@ -166,22 +165,20 @@ def _with_regions(found: Iterator[_Table]) -> Iterator[_Table]:
     """The same, if it is of this Python: what a handler is can be told of that alone."""
     for each in found:
         if each.regions is None:
-            this = ".".join(map(str, CURRENT.version))
             raise TargetError(
-                f"expected bytecode of CPython {this} for --tree, but found that of CPython {each.version} in "
+                f"expected bytecode of CPython {CURRENT.python} for --tree, but found that of CPython {each.version} in "
                 f"{each.name}. Try the same with: python{each.version} -m xtab"
             )
         yield each
 
 
 def _head(each: _Table) -> Line:
-    counts = f"{len(each.entries)} {'entry' if len(each.entries) == 1 else 'entries'}"
+    counts = count(len(each.entries), "entry", "entries")
     if each.regions is not None:
-        counts += f", {len(each.regions)} {'region' if len(each.regions) == 1 else 'regions'}"
+        counts += f", {count(len(each.regions), 'region')}"
     line = [
-        (one_line(each.qualname), "bold"),
-        (f"  {one_line(each.filename)}:{each.firstlineno}   CPython {each.version}   ", ""),
-        (f"{counts}, {len(each.raw)} bytes", ""),
+        *title(each.qualname, each.filename, each.firstlineno),
+        (f"   CPython {each.version}   {counts}, {count(len(each.raw), 'byte')}", ""),
     ]
     return [*line, (f"   {one_line(each.error)}", "problem")] if each.error else line
 

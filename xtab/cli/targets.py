@@ -14,6 +14,7 @@ import pkgutil
 import sys
 import sysconfig
 import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -27,7 +28,7 @@ from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
 from xtab.report.source_text import line_span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import BinaryIO
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     "pyc_payload",
     "pyc_version",
     "read",
+    "working_directory_on_path",
 ]
 
 _Code = TypeVar("_Code")
@@ -79,6 +81,11 @@ class Source:
     qualname: str | None = None  #: the code object asked for, by name, or by a line that it holds; None: all
     data: bytes | None = None  #: its content; None: `name` is a file to read
     named: bool = True  #: whether the user named it, rather than a folder that it is in
+
+    @property
+    def filename(self) -> str:
+        """What code compiled from it says that it is from."""
+        return "<stdin>" if self.name == "-" else self.name
 
 
 def find_sources(target: str, stdin: BinaryIO) -> list[Source]:
@@ -179,7 +186,7 @@ def load(source: Source) -> list[CodeType]:
         TargetError: it can't be read or compiled, or has no code object of that name.
     """
     data = read(source)
-    code = _read_pyc(data) if source.name.endswith(".pyc") else _compile(data, source.name)
+    code = _read_pyc(data) if source.name.endswith(".pyc") else _compile(data, source.filename)
     if source.qualname is None:
         return [code]
     if source.qualname.isdecimal():
@@ -205,11 +212,10 @@ def read(source: Source) -> bytes:
         raise TargetError(f"expected a file that can be read, but found: {error.strerror}") from None
 
 
-def _compile(data: bytes, name: str) -> CodeType:
+def _compile(data: bytes, filename: str) -> CodeType:
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return compile(data, "<stdin>" if name == "-" else name, "exec", dont_inherit=True)
+        with warnings.catch_warnings(action="ignore"):
+            return compile(data, filename, "exec", dont_inherit=True)
     except SyntaxError as error:
         line = "" if error.lineno is None else f" (line {error.lineno})"
         raise TargetError(f"{type(error).__name__}: {error.msg}{line}") from None
@@ -256,11 +262,10 @@ def _read_pyc(data: bytes) -> CodeType:
 
 
 def _other_version(magic: int) -> TargetError:
-    this = ".".join(map(str, CURRENT.version))
-    message = f"expected bytecode of CPython {this} (magic {CURRENT.magic}), but found that of "
+    message = f"expected bytecode of CPython {CURRENT.python} (magic {CURRENT.magic}), but found that of "
     version = _version_of(magic)
     if version is not None:
-        other = ".".join(map(str, version))
+        other = for_version(version).python
         return TargetError(f"{message}CPython {other} (magic {magic}). Try the same with: python{other} -m xtab")
     return TargetError(f"{message}another Python (magic {magic})")
 
@@ -305,6 +310,17 @@ def _not_found(target: str) -> TargetError:
         return TargetError(f"expected a file or folder, but found no folder {str(folder)!r}")
     names = [entry.name for entry in folder.iterdir()]
     return TargetError(f"expected a file or folder, but found no {path!r}{close_matches(Path(path).name, names)}")
+
+
+@contextmanager
+def working_directory_on_path() -> Iterator[None]:
+    """While something is imported: an installed command doesn't have it there."""
+    here = str(Path.cwd())
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
 
 
 def close_matches(name: str, names: Iterable[str]) -> str:

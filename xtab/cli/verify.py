@@ -8,27 +8,26 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.text import Text
 
-from xtab.analysis.verify import ERROR, RULES
+from xtab.analysis.verify import RULES
 from xtab.cli.batch import batch_options, collect_sources, run_batch
 from xtab.cli.findings import verify_source
 from xtab.cli.github import annotation
-from xtab.cli.output import DIFFERENT, FINE, color_option, console_for, document, json_option, progress_option
+from xtab.cli.output import DIFFERENT, FINE, color_option, document, json_option, progress_option, wants_ascii, wants_color
 from xtab.cli.rule_choice import choose_rules
 from xtab.cli.sarif import sarif_document
 from xtab.cli.targets import TARGETS
+from xtab.format.printable import one_line
 from xtab.report.json import problem_json
-from xtab.report.operands import one_line
+from xtab.report.text import GLYPHS, paint, problem_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import NoReturn
 
-    from rich.console import Console
-
     from xtab.cli.batch import Batch
     from xtab.cli.findings import FileFindings, Finding
+    from xtab.report.text import Line
 
 __all__ = ["verify"]
 
@@ -104,8 +103,10 @@ def verify(
         for finding, report in found:
             click.echo(annotation(finding.problem, report.name))
     else:
-        _print_text(console_for(sys.stdout, color), batch.reports, verbose=verbose)
-    wrong = any(strict or finding.problem.severity == ERROR for finding, _ in found)
+        in_color, in_ascii = wants_color(sys.stdout, color), wants_ascii(sys.stdout, GLYPHS)
+        for line in _lines(batch.reports, verbose=verbose):
+            click.echo(paint(line, color=in_color, ascii=in_ascii), color=in_color)
+    wrong = any(strict or finding.problem.is_error for finding, _ in found)
     sys.exit(batch.exit_status(DIFFERENT if wrong else FINE))
 
 
@@ -149,47 +150,32 @@ def _summary(reports: list[FileFindings]) -> dict[str, Any]:
     }
 
 
-def _print_text(console: Console, reports: list[FileFindings], *, verbose: bool) -> None:
+def _lines(reports: list[FileFindings], *, verbose: bool) -> Iterator[Line]:
     """Each problem, then how to read more of their rules, then the sums if asked for."""
     broken: set[str] = set()
     for finding, report in _found(reports):
         if broken:
-            console.print()
+            yield []
         broken.add(finding.problem.code)
-        _print_finding(console, finding, report)
+        yield from problem_lines(finding.problem, file=report.name, around=finding.excerpt)
     if broken:
-        console.print()
+        yield []
     for code in RULES:
         if code in broken:
-            console.print(f"see: xtab explain {code}", style="dim")
+            yield [(f"see: xtab explain {code}", "dim")]
     if verbose:
         if broken:
-            console.print()
-        _print_summary(console, reports)
+            yield []
+        yield from _summary_lines(reports)
 
 
-def _print_finding(console: Console, finding: Finding, report: FileFindings) -> None:
-    problem = finding.problem
-    style = "bold red" if problem.severity == ERROR else "bold yellow"
-    place = problem.filename or report.name
-    line = Text(one_line(place if problem.line is None else f"{place}:{problem.line}") + ": ", style="bold")
-    line.append(f"{problem.code} {problem.name}", style=style)
-    warning = "" if problem.severity == ERROR else "warning: "
-    line.append(one_line(f": {warning}{problem.place}: {problem.message}"), style="not bold")
-    console.print(line)
-    for text in finding.excerpt:
-        console.print(Text(f"  {text}", style=style if text.startswith(">") else "dim"))
-    if problem.hint:
-        console.print(Text("hint: ", style="bold") + Text(one_line(problem.hint), style="not bold"))
-
-
-def _print_summary(console: Console, reports: list[FileFindings]) -> None:
+def _summary_lines(reports: list[FileFindings]) -> Iterator[Line]:
     total = _summary(reports)
     rules = total.pop("rules")
     rows = [(name.replace("_", " "), number) for name, number in total.items()]
     rows += [(f"{code} {RULES[code].name}", number) for code, number in rules.items()]
     for name, number in rows:
-        console.print(f"{name:<40}{number:>12,}")
+        yield [(f"{name:<40}{number:>12,}", "")]
     for report in reports:
         if report.error:
-            console.print(f"not compilable: {one_line(report.name)}: {one_line(report.error)}")
+            yield [(f"not compilable: {one_line(report.name)}: {one_line(report.error)}", "")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from xtab.cli.code_targets import CODE_TARGETS, code_target_options, find_code
-from xtab.cli.output import FINE
+from xtab.cli.output import FINE, writing
 from xtab.errors import TargetError, XtabError
 from xtab.format.code import code_objects
 from xtab.report.html import page
@@ -58,7 +58,8 @@ def view(*, targets: tuple[str, ...], expression: str | None, do_import: bool, o
     if output == "-":
         click.echo(text, nl=False)
         sys.exit(FINE)
-    _write(Path(output), text)
+    with writing(Path(output)) as path:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     if open_it:
         click.launch(Path(output).absolute().as_uri())
     sys.exit(FINE)
@@ -73,12 +74,3 @@ def _roots(found: Iterable[Found]) -> list[CodeType]:
             roots.append(each.code)
             inner |= {id(code) for code in code_objects(each.code)}
     return roots
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-    except OSError as error:
-        raise TargetError(
-            f"expected {str(path)!r} to be a file that can be written, but found: {error.strerror}"
-        ) from None

@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING
 import click
 
 from xtab.cli.code_targets import TargetType, remember_source
-from xtab.cli.dis import can_show
-from xtab.cli.output import FINE, color_option, wants_color
+from xtab.cli.output import FINE, color_option, wants_ascii, wants_color
 from xtab.cli.targets import Source, find_sources, load, read
 from xtab.errors import TargetError
 from xtab.format.code import code_objects
+from xtab.format.printable import one_line
 from xtab.report.listing import show
-from xtab.report.operands import one_line
-from xtab.report.source_text import line_span
+from xtab.report.source_text import holds_line, line_span
 from xtab.report.statements import notes_on
 from xtab.report.text import paint, region_style
 from xtab.report.ways import ways
+from xtab.report.words import file_line, lines_of_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import CodeType
     from typing import NoReturn
 
-    from xtab.analysis.regions import Region
     from xtab.report.listing import Listing
     from xtab.report.text import Line
     from xtab.report.ways import Stop, Way
@@ -60,7 +59,7 @@ def where(*, targets: tuple[str, ...], color: str) -> NoReturn:
     Nothing is executed.
     """  # noqa: D301 (click wants the backspaces)
     in_color = wants_color(sys.stdout, color)
-    in_ascii = not can_show("→", sys.stdout)
+    in_ascii = wants_ascii(sys.stdout, "→")
     for number, target in enumerate(targets):
         lines = [paint(line, color=in_color, ascii=in_ascii) for line in _told(target, in_ascii=in_ascii)]
         click.echo(("\n" if number else "") + "\n".join(lines), color=in_color)
@@ -88,7 +87,7 @@ def _told(target: str, *, in_ascii: bool) -> Iterator[Line]:
     if not 1 <= number <= last:
         raise TargetError(f"{source.name}: expected a line from 1 to {last}, but found {number}")
     text = one_line(linecache.getline(root.co_filename, number).strip())
-    yield [(f"{one_line(source.name)}:{number}", "bold"), (f"   {text}", "")]
+    yield [(file_line(source.name, number), "bold"), (f"   {text}", "")]
     found = _ways(root, number)
     for listing, way, several in found:
         yield []
@@ -112,7 +111,7 @@ def _has_code(root: CodeType, number: int) -> bool:
 def _ways(root: CodeType, number: int) -> list[tuple[Listing, Way, bool]]:
     """The ways of what can raise in a line, and whether there are several of the same code object; outer code first."""
     found: list[tuple[Listing, Way, bool]] = []
-    inner = [code for code in code_objects(root) if _spans(code, number)]
+    inner = [code for code in code_objects(root) if holds_line(code, number)]
     for spanned in (False, True) if inner and not _has_code(root, number) else (False,):
         for code in inner[-1:] if spanned else inner:
             listing = show(code)
@@ -121,17 +120,13 @@ def _ways(root: CodeType, number: int) -> list[tuple[Listing, Way, bool]]:
     return found
 
 
-def _spans(code: CodeType, number: int) -> bool:
-    first, last = line_span(code)
-    return first <= number <= last
-
-
 def _way(listing: Listing, way: Way, *, several: bool, in_ascii: bool) -> Iterator[Line]:
     """What is around some instructions, and where their exceptions go."""
     inside: Line = []
     for region in way.around:
-        inside += [(" > " if inside else ", inside ", ""), (f"{region.letter} {region.label}", region_style(region))]
-        inside.append((_lines(region), ""))
+        inside += [(" > " if inside else ", inside ", ""), (str(region), region_style(region))]
+        lines = lines_of_source(region.location)
+        inside.append((f" ({lines})" if lines else "", ""))
     yield [("in ", ""), (one_line(listing.name), "bold"), *(inside or [(", and nothing protects it there", "")])]
     which = ""
     if several:
@@ -146,11 +141,4 @@ def _stop(stop: Stop) -> Line:
     if stop.region is None:
         return [(one_line(stop.words), "")]
     line = "" if stop.line is None else f", line {stop.line}"
-    return [(f"{stop.region.letter} {stop.region.label}", region_style(stop.region)), (f"{line}: {stop.words}", "")]
-
-
-def _lines(region: Region) -> str:
-    where = region.location
-    if where is None or where.line is None:
-        return ""
-    return f" ({where.line}-{where.end_line})" if where.end_line not in {None, where.line} else f" ({where.line})"
+    return [(str(stop.region), region_style(stop.region)), (f"{line}: {stop.words}", "")]

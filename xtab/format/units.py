@@ -17,7 +17,7 @@ from xtab.format.opcodes import CURRENT
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["RawInstruction", "join_code", "split_code"]
+__all__ = ["RawInstruction", "join_code", "prefixes_for", "split_code"]
 
 
 class RawInstruction(NamedTuple):
@@ -58,6 +58,15 @@ def split_code(code: bytes) -> list[RawInstruction]:
         start = at = behind
         arg = 0
     return instructions
+
+
+def prefixes_for(arg: int) -> int:
+    """How many EXTENDED_ARG an operand needs: neither too few nor, as debug builds demand, too many.
+
+    >>> [prefixes_for(arg) for arg in (0, 255, 256, 65536)]
+    [0, 0, 1, 2]
+    """
+    return (arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF)
 
 
 def join_code(instructions: Iterable[RawInstruction]) -> bytes:

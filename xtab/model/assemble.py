@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from xtab.model.body import Body
-    from xtab.model.flow import Region
+    from xtab.model.flow import Entry
     from xtab.model.layout import LaidOut
     from xtab.model.shape import BodyShape
     from xtab.model.source import Source
@@ -63,7 +63,7 @@ def assemble(body: Body) -> CodeType:
     return body._code.replace(
         co_code=code_bytes(laid_out, body._source),
         co_linetable=location_table(laid_out, body._source, body.first_line),
-        co_exceptiontable=exception_table(shape.regions, starts),
+        co_exceptiontable=exception_table(shape.entries, starts),
         co_stacksize=stack_size if all_reached else max(stack_size, body.stacksize),
         co_name=body.name,
         co_qualname=body.qualname,
@@ -162,14 +162,14 @@ def _all_code_bytes(laid_out: LaidOut) -> bytes:
     return b"".join(parts)
 
 
-def exception_table(regions: list[Region], starts: list[int]) -> bytes:
-    """co_exceptiontable: the regions, by the code units that instructions start at."""
-    if not regions:
+def exception_table(entries: list[Entry], starts: list[int]) -> bytes:
+    """co_exceptiontable: the entries, by the code units that instructions start at."""
+    if not entries:
         return b""
     new = tuple.__new__  # twice as fast as the constructor of a NamedTuple
     return assemble_exception_table(
         [
             new(ExceptionTableEntry, (2 * starts[first], 2 * starts[end], 2 * starts[handler], depth or 0, lasti))
-            for first, end, handler, depth, lasti in regions
+            for first, end, handler, depth, lasti in entries
         ]
     )

@@ -51,15 +51,14 @@ class Body:
         self.argcount: int = code.co_argcount  #: positional arguments, those that are only positional included
         self.posonlyargcount: int = code.co_posonlyargcount
         self.kwonlyargcount: int = code.co_kwonlyargcount
-        self.stacksize: int = (
-            code.co_stacksize
-        )  #: as recorded; assembly keeps it while code that can't be reached remains
+        #: as recorded; assembly keeps it while code that can't be reached remains
+        self.stacksize: int = code.co_stacksize
         self._code = code
         self._source = source
         self._original = instructions.copy()  # by place in the source
         self._near = 0  # where the instruction was that was looked for last
         self._fresh = 0  # how many names `fresh_local` has given
-        self._spans = spans or []  # of each region of the source
+        self._spans = spans or []  # of each entry of the source
         if spans is None:
             source.respanned = True  # the instructions tell
         #: where the instructions lay when the body was last decoded or assembled
@@ -95,6 +94,20 @@ class Body:
         Append only, and give the function a longer closure.
         """
         return self._source.tables.freevars
+
+    @property
+    def start(self) -> Instruction:
+        """The first instruction before which something may be put: the one behind the first RESUME.
+
+        Raises:
+            XtabError: there is none.
+
+        >>> import xtab
+        >>> body = xtab.decode(each for each in "ab")
+        >>> body.start is body.insertion_points()[0]
+        True
+        """
+        return editing.start_of(self)
 
     def pieces_of(self, span: Span) -> list[tuple[Instruction, Instruction]]:
         """The runs of instructions that a span protects, itself or by spans inside it: pairs of first and last."""

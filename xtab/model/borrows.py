@@ -60,7 +60,7 @@ def _cuts(found: BodyShape, source: Source) -> set[int]:
 
     Instructions that were touched but say what they said belong to a run.
     """
-    (opcodes, args, _, targets, regions), instructions = found.shape, found.instructions
+    (opcodes, args, _, targets, entries), instructions = found.shape, found.instructions
     cuts: set[int] = set()
     parts: list[Part] = []  # as far as they matter here
     behind = 0  # the decoded instruction that would go on with the run
@@ -79,11 +79,11 @@ def _cuts(found: BodyShape, source: Source) -> set[int]:
         behind = old + length if old >= 0 else -1
     if behind != len(source.opcodes):
         cuts.add(len(opcodes))
-    if not cuts and not found.loose and regions == source.shape.regions:
+    if not cuts and not found.loose and entries == source.shape.entries:
         return cuts
     cuts.update(_respanned(found, source, parts))
-    led_to = {targets[jump] for jump in found.loose}.union([region[2] for region in regions])
-    known = set(source.targets.values()).union([region[2] for region in source.shape.regions])
+    led_to = {targets[jump] for jump in found.loose}.union([entry[2] for entry in entries])
+    known = set(source.targets.values()).union([entry[2] for entry in source.shape.entries])
     cuts.update([target for target in led_to - cuts if _origin(target, parts) not in known])
     return cuts
 
@@ -100,12 +100,12 @@ def _respanned(found: BodyShape, source: Source, parts: list[Part]) -> list[int]
 
     What is kept outlives its block then, in code that the compiler has not seen.
     """
-    keeping = [region for region in found.shape.regions if region[3]]
+    keeping = [entry for entry in found.shape.entries if entry[3]]
     if not keeping:
         return []
     before: dict[int, tuple[int, int | None, bool]] = {}
-    for region in source.shape.regions:
-        before.update(dict.fromkeys(range(region.first, region.end), region[2:]))
+    for entry in source.shape.entries:
+        before.update(dict.fromkeys(range(entry.first, entry.end), entry[2:]))
     origins = [-1] * len(found.shape.opcodes)
     for place, old, length in parts:
         if old >= 0:

@@ -2,7 +2,7 @@
 
 1. `read_source` tells the instructions apart. Caches read back as zeros and no opcode is zero, so the units that are
    not zero are the instructions (`_without_caches`); prefixes are folded into the instruction behind them.
-2. Jumps and ranges of the exception table are turned from offsets into indices (`_targets`, `_region`).
+2. Jumps and ranges of the exception table are turned from offsets into indices (`_targets`, `_by_index`).
 3. `decode` makes the objects: an `Instruction` each, targets linked, one `Span` a region, its `outer` found as `nest`
    finds it. All else an instruction knows stays in the columns of the `Source` until it is asked for.
 
@@ -20,7 +20,7 @@ from xtab.format.code import code_of
 from xtab.format.exception_table import parse_exception_table
 from xtab.format.opcodes import CURRENT
 from xtab.model.body import Body
-from xtab.model.flow import Region, Shape
+from xtab.model.flow import Entry, Shape
 from xtab.model.instruction import Instruction, Span
 from xtab.model.nesting import region_parents
 from xtab.model.source import Source
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from xtab.format.exception_table import ExceptionTableEntry
+    from xtab.model.nesting import RegionKey
 
 __all__ = ["decode", "read_source"]
 
@@ -65,7 +66,7 @@ def decode(code: Any) -> Body:
         instruction._span = None
     for index, target in source.targets.items():
         instructions[index]._target = instructions[target]
-    spans = _add_spans(instructions, source.shape.regions, source.entries) if source.entries else []
+    spans = _add_spans(instructions, source.shape.entries, source.entries) if source.entries else []
     return Body(code, instructions, source, spans)
 
 
@@ -83,11 +84,11 @@ def read_source(code: CodeType) -> Source:
         opcodes, args, starts, sizes, prefixes = _fold_prefixes(opcodes, args, starts)
     targets = _targets(opcodes, args, starts)
     entries: list[ExceptionTableEntry] = []
-    regions: list[Region] = []
+    by_index: list[Entry] = []
     if code.co_exceptiontable:
         entries = parse_exception_table(code.co_exceptiontable, code_size=len(code_bytes))
-        regions = _regions(entries, starts)
-    shape = Shape(opcodes, args, wide, targets, regions)
+        by_index = _by_index(entries, starts)
+    shape = Shape(opcodes, args, wide, targets, by_index)
     return Source(code, shape, starts, sizes, prefixes, entries)
 
 
@@ -123,8 +124,7 @@ def _check_units(code_bytes: bytes, opcodes: bytes, starts: list[int]) -> None:
     while expected < len(units) and units[expected]:
         op = units[expected]
         if CURRENT.unknown[op]:
-            version = ".".join(map(str, CURRENT.version))
-            raise DecodeError(f"expected an opcode of CPython {version}, but found {op}", offset=2 * expected)
+            raise DecodeError(f"expected an opcode of CPython {CURRENT.python}, but found {op}", offset=2 * expected)
         expected += CURRENT.units[op]
     if expected < len(units):
         raise DecodeError("expected an opcode, but found a cache unit", offset=2 * expected)
@@ -185,9 +185,9 @@ def _targets(opcodes: bytes, args: list[int], starts: list[int]) -> dict[int, in
     return targets
 
 
-def _regions(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Region]:
+def _by_index(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Entry]:
     """The entries by index of instructions. Their offsets lie inside the code."""
-    regions: list[Region] = []
+    found: list[Entry] = []
     new = tuple.__new__
     for entry in entries:
         start, end, target, depth, lasti = entry
@@ -195,9 +195,9 @@ def _regions(entries: list[ExceptionTableEntry], starts: list[int]) -> list[Regi
         stop = bisect_left(starts, end >> 1, first)
         handler = bisect_left(starts, target >> 1)
         if starts[first] + starts[stop] + starts[handler] != (start + end + target) >> 1:
-            raise _split_instruction(len(regions), entry, starts)
-        regions.append(new(Region, (first, stop, handler, depth, lasti)))
-    return regions
+            raise _split_instruction(len(found), entry, starts)
+        found.append(new(Entry, (first, stop, handler, depth, lasti)))
+    return found
 
 
 def _split_instruction(number: int, entry: ExceptionTableEntry, starts: list[int]) -> DecodeError:
@@ -210,20 +210,20 @@ def _split_instruction(number: int, entry: ExceptionTableEntry, starts: list[int
 
 
 def _add_spans(
-    instructions: list[Instruction], regions: list[Region], entries: list[ExceptionTableEntry]
+    instructions: list[Instruction], by_index: list[Entry], entries: list[ExceptionTableEntry]
 ) -> list[Span]:
-    """Give the instructions their spans; returns the span of each region."""
-    spans: dict[tuple[int, int, bool], Span] = {}
-    by_region: list[Span] = []
-    for region, entry in zip(regions, entries, strict=True):
+    """Give the instructions their spans; returns the span of each entry."""
+    spans: dict[RegionKey, Span] = {}
+    found: list[Span] = []
+    for (first, end, handler, depth, lasti), entry in zip(by_index, entries, strict=True):
         key = entry[2:]
         span = spans.get(key)
         if span is None:
-            span = spans[key] = Span(instructions[region[2]], region[3], region[4])
-        by_region.append(span)
-        for instruction in instructions[region[0] : region[1]]:
+            span = spans[key] = Span(instructions[handler], depth, lasti)
+        found.append(span)
+        for instruction in instructions[first:end]:
             instruction._span = span
     for key, parent in region_parents(entries).items():
         if parent:
             spans[key].outer = spans[parent]
-    return by_region
+    return found

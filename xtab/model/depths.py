@@ -106,14 +106,14 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
 
     Then all is reached: by induction, whatever leads to a segment's start was reached when the pass comes to it.
     """
-    opcodes, _, _, targets, regions = shape
+    opcodes, _, _, targets, entries = shape
     heights = straight_heights(shape)
     size = len(opcodes)
     stops = opcodes.translate(CURRENT.stops)
-    entries: dict[int, int] = {}  # where segments are entered -> depth there, less the height
-    for first, _, handler, kept, lasti in regions:
+    entered: dict[int, int] = {}  # where segments are entered -> depth there, less the height
+    for first, _, handler, kept, lasti in entries:
         base = (kept or 0) + lasti + 1 - heights[handler]
-        if kept is None or handler <= first or entries.setdefault(handler, base) != base:
+        if kept is None or handler <= first or entered.setdefault(handler, base) != base:
             return None
     jump_effect, marks = CURRENT.jump_effect, CURRENT.marks
     greatest = CURRENT.least_stack_size
@@ -129,9 +129,9 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
             bases.append(base)
             if stop == size:
                 break
-            if stop not in entries:
+            if stop not in entered:
                 return None
-            start, base = stop, entries.pop(stop)
+            start, base = stop, entered.pop(stop)
             stop = stops.find(1, start) + 1
         else:
             after = base + heights[jump + 1] - heights[target]
@@ -142,9 +142,9 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
             if start <= target < stop:
                 if after != base:
                     return None
-            elif entries.setdefault(target, after) != after:
+            elif entered.setdefault(target, after) != after:
                 return None
-    for target, base in entries.items():
+    for target, base in entered.items():
         if bases[bisect_right(starts, target) - 1] != base:
             return None
     return greatest
@@ -152,14 +152,14 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
 
 def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walked:  # noqa: C901, PLR0912
     """Enter whatever can be reached. One loop: calls for its parts would double the time."""
-    opcodes, _, _, targets, regions = shape
+    opcodes, _, _, targets, entries = shape
     size = len(opcodes)
     heights = straight_heights(shape)
     ends = list(compress(range(1, size + 1), opcodes.translate(CURRENT.stops)))
     if not ends or ends[-1] != size:
         ends.append(size)
     jumps = [jump for jump in targets if opcodes[jump] not in CURRENT.marks] if CURRENT.marks else list(targets)
-    region_ends = [region[1] for region in regions]
+    entry_ends = [entry[1] for entry in entries]
     jump_effect = CURRENT.jump_effect
     greatest = CURRENT.least_stack_size
     entered: dict[int, tuple[int, int, int]] = {}
@@ -195,9 +195,9 @@ def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walk
             if target not in seen or seen[target] != depth:
                 seen[target] = depth
                 todo.append((target, depth, jump))
-        place = bisect_right(region_ends, index) if regions else 0
-        while place < len(regions) and regions[place][0] < stop:
-            first, _, handler, kept, lasti = regions[place]
+        place = bisect_right(entry_ends, index) if entries else 0
+        while place < len(entries) and entries[place][0] < stop:
+            first, _, handler, kept, lasti = entries[place]
             place += 1
             if kept is not None and seen.get(handler) != (depth := kept + lasti + 1):
                 seen[handler] = depth

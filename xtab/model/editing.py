@@ -35,6 +35,7 @@ __all__ = [
     "move_run",
     "replace_run",
     "run_of",
+    "start_of",
 ]
 
 Jumps: TypeAlias = Literal["new", "stay"]
@@ -70,6 +71,15 @@ def run_of(body: Body, first: Instruction, last: Instruction | None) -> tuple[in
             f"expected a run whose first instruction stands before its last, but found {first!r} and {last!r}"
         )
     return begin, end + 1
+
+
+def start_of(body: Body) -> Instruction:
+    """The instruction behind the first RESUME; the first of all where there is no RESUME."""
+    first = Seams(body.instructions).first
+    if first < len(body.instructions):
+        return body.instructions[first]
+    found = "nothing" if not first else f"{body.instructions[-1]!r} as the last instruction"
+    raise XtabError(f"expected a body with an instruction behind its first RESUME, but found {found}")
 
 
 def insertion_points(body: Body, *, jumps: Jumps) -> list[Instruction]:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Region", "Shape"]
+__all__ = ["Entry", "Shape"]
 
 
-class Region(NamedTuple):
-    """A run of instructions with one handler, by index: [first, end) goes to `handler`."""
+class Entry(NamedTuple):
+    """An entry of the exception table by index of instructions: [first, end) goes to `handler`."""
 
     first: int
     end: int
@@ -27,4 +27,4 @@ class Shape(NamedTuple):
     args: list[int]
     wide: bool  #: whether an operand may be 256 or more
     targets: dict[int, int]  #: jump -> target, by index, in order of the jumps; marks included
-    regions: list[Region]  #: in order, not overlapping
+    entries: list[Entry]  #: in order, not overlapping

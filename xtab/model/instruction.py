@@ -375,8 +375,7 @@ def opcode_number(op: str | int) -> int:
     number = CURRENT.number.get(op) if isinstance(op, str) else op
     if isinstance(number, int) and 0 <= number < 256 and CURRENT.name[number] is not None:
         return number
-    version = ".".join(map(str, CURRENT.version))
     close = difflib.get_close_matches(op, CURRENT.number, n=3) if isinstance(op, str) else []
     hint = f"; close to it: {', '.join(close)}" if close else ""
-    msg = f"expected an opcode of CPython {version}, but found {op!r}{hint}"
+    msg = f"expected an opcode of CPython {CURRENT.python}, but found {op!r}{hint}"
     raise XtabError(msg)

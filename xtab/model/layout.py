@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.errors import AssembleError
 from xtab.format.opcodes import CURRENT
+from xtab.format.units import prefixes_for
 from xtab.model.flow import Shape
 from xtab.model.instruction import Instruction
 from xtab.model.shape import BodyShape
@@ -52,13 +53,13 @@ def lay_out(found: BodyShape) -> LaidOut:
     if to_expand:
         found = _expand(found, opcodes, to_expand)
         opcodes = found.shape.opcodes
-    (_, args, wide, targets, regions), instructions, parts, kept, loose, plain = found
+    (_, args, wide, targets, entries), instructions, parts, kept, loose, plain = found
     plain = plain and opcodes is found.shape.opcodes  # a jump the other way may have another size
     sizes = bytearray(opcodes.translate(CURRENT.units))
     prefixes = dict(kept)
     if wide:
         for index in compress(range(len(args)), map((0xFF).__lt__, args)):
-            prefixes[index] = max(_prefixes_for(args[index]), kept.get(index, 0))
+            prefixes[index] = max(prefixes_for(args[index]), kept.get(index, 0))
     for index, count in prefixes.items():
         sizes[index] += count
     starts = list(accumulate(sizes, initial=0))
@@ -67,12 +68,8 @@ def lay_out(found: BodyShape) -> LaidOut:
         if not (plain and _settle_loose(found, args, starts, prefixes)):
             starts = _settle(found, opcodes, args, sizes, starts, prefixes)
             plain = False
-    shape = Shape(opcodes, args, wide or bool(prefixes), targets, regions)
+    shape = Shape(opcodes, args, wide or bool(prefixes), targets, entries)
     return LaidOut(shape, instructions, parts, starts, sizes, prefixes, loose, plain)
-
-
-def _prefixes_for(arg: int) -> int:
-    return (arg > 0xFF) + (arg > 0xFFFF) + (arg > 0xFFFFFF)
 
 
 def _settle_loose(found: BodyShape, args: list[int], starts: list[int], prefixes: dict[int, int]) -> bool:
@@ -85,7 +82,7 @@ def _settle_loose(found: BodyShape, args: list[int], starts: list[int], prefixes
         distance = starts[targets[index]] - starts[index + 1]
         args[index] = distance = abs(distance)
         if distance > 0xFF or index in prefixes:
-            need = max(_prefixes_for(distance), kept.get(index, 0))
+            need = max(prefixes_for(distance), kept.get(index, 0))
             if need != prefixes.get(index, 0):
                 return False
     return True
@@ -122,7 +119,7 @@ def _settle(
             args[index] = distance
             if distance < 0x100 and index not in prefixes:
                 continue
-            need, have = max(_prefixes_for(distance), kept.get(index, 0)), prefixes.get(index, 0)
+            need, have = max(prefixes_for(distance), kept.get(index, 0)), prefixes.get(index, 0)
             if need > have if grow else need < have:
                 changed = True
                 moved += [way * index] * abs(need - have)
@@ -169,9 +166,9 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
 
     From 3.14 on a branch wants a NOT_TAKEN behind it: the one it has serves, unless something else jumps there.
     """
-    (_, args, wide, targets, regions), instructions, parts, kept, _, _ = found
+    (_, args, wide, targets, entries), instructions, parts, kept, _, _ = found
     jump, not_taken = CURRENT.number["JUMP_BACKWARD"], CURRENT.number.get("NOT_TAKEN")
-    taken = {*targets.values(), *(region.handler for region in regions)}
+    taken = {*targets.values(), *(entry.handler for entry in entries)}
     new_opcodes, new_args, new_instructions = bytearray(), list[int](), list[Instruction]()
     moved: list[int] = []  # old index -> new index
     links: list[tuple[int, int]] = []  # of the new instructions: jump (new index), target (old index)
@@ -202,8 +199,8 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
     new_targets = {moved[index]: moved[over.get(index, target)] for index, target in targets.items()}
     new_targets.update((index, moved[target]) for index, target in links)
     new_regions = [
-        region._replace(first=moved[region.first], end=moved[region.end], handler=moved[region.handler])
-        for region in regions
+        entry._replace(first=moved[entry.first], end=moved[entry.end], handler=moved[entry.handler])
+        for entry in entries
     ]
     targets = dict(sorted(new_targets.items()))
     shape = Shape(bytes(new_opcodes), new_args, wide, targets, new_regions)

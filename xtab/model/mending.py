@@ -22,7 +22,7 @@ from xtab.model.nesting import region_parents
 from xtab.model.spans import chain_of
 
 if TYPE_CHECKING:
-    from xtab.model.flow import Region, Shape
+    from xtab.model.flow import Entry, Shape
     from xtab.model.shape import BodyShape
     from xtab.model.source import Source
 
@@ -39,18 +39,18 @@ _COUNTS_SPANS = bytes(
 
 def owed_nops(found: BodyShape, source: Source) -> dict[int, Instruction]:
     """The NOPs that are owed, by the place of the instruction that they go before."""
-    if not CURRENT.looks_up_unit_before or not found.shape.regions:
+    if not CURRENT.looks_up_unit_before or not found.shape.entries:
         return {}
     opcodes = found.shape.opcodes
     borders = [
         place
-        for place in _borders(found.shape.regions)
+        for place in _borders(found.shape.entries)
         if 0 < place < len(opcodes) and CURRENT.runs_python[opcodes[place]]
     ]
     if not borders:
         return {}
     olds = origins(found)
-    known = set(_borders(source.shape.regions))
+    known = set(_borders(source.shape.entries))
     owed: dict[int, Instruction] = {}
     for place in borders:
         if olds.get(place) in known and olds.get(place - 1, -2) + 1 == olds[place]:
@@ -66,18 +66,18 @@ def owed_nops(found: BodyShape, source: Source) -> dict[int, Instruction]:
     return owed
 
 
-def _borders(regions: list[Region]) -> list[int]:
+def _borders(entries: list[Entry]) -> list[int]:
     """Where the handler of instructions is another one than that of the instruction before."""
     found: list[int] = []
     end, handler = 0, None
-    for region in regions:
-        if region.first != end:
+    for entry in entries:
+        if entry.first != end:
             if handler is not None:
                 found.append(end)
             handler = None
-        if region[2:] != handler:
-            found.append(region.first)
-        end, handler = region.end, region[2:]
+        if entry[2:] != handler:
+            found.append(entry.first)
+        end, handler = entry.end, entry[2:]
     found.append(end)
     return found
 
@@ -104,7 +104,7 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     if not places:
         return found
     args, changed = shape.args.copy(), False
-    handlers = {region.first: region.handler for region in shape.regions}
+    handlers = {entry.first: entry.handler for entry in shape.entries}
     starts = list(handlers)
     olds: dict[int, int] | None = None
     before: list[tuple[int, bool]] = []
@@ -138,10 +138,10 @@ def _spans_before(source: Source) -> list[tuple[int, bool]]:
     """How many spans were around each instruction when it was decoded, and whether the innermost was the compiler's."""
     parents = region_parents(source.entries)
     found = [(0, False)] * len(source.opcodes)
-    for region, entry in zip(source.shape.regions, source.entries, strict=True):
+    for (first, end, handler, *_), entry in zip(source.shape.entries, source.entries, strict=True):
         count, key = 1, parents[entry[2:]]
         while key is not None:
             count, key = count + 1, parents[key]
-        turns = _turns_stop_iteration(source.shape, region.handler)
-        found[region.first : region.end] = [(count, turns)] * (region.end - region.first)
+        turns = _turns_stop_iteration(source.shape, handler)
+        found[first:end] = [(count, turns)] * (end - first)
     return found

@@ -59,15 +59,20 @@ class Seams:
         reason = self.why_not(seam, led_to=led_to)
         if reason is None:
             return
-        behind = self._instructions[seam]
-        later = range(max(seam + 1, self.first), len(self._instructions))
+        what = f"a place where something may be put, but found instruction {seam},"
+        raise self.refusal(what, seam, reason, led_to=led_to)
+
+    def refusal(self, what: str, seam: int, reason: str, *, led_to: bool = False) -> EditError:
+        """An error that says what was expected, and names the next good place behind a seam."""
+        instructions = self._instructions
+        later = range(max(seam + 1, self.first), len(instructions))
         good = next((place for place in later if self.why_not(place, led_to=led_to) is None), None)
-        where = "at the end" if good is None else f"before instruction {good}, {self._instructions[good]!r}"
-        message = (
-            f"expected a place where something may be put, but found instruction {seam}, {behind!r}: {reason}; "
-            f"the next good place is {where}"
-        )
-        raise EditError(message, instruction=behind, next_place=None if good is None else self._instructions[good])
+        where = "at the end" if good is None else f"before instruction {good}, {instructions[good]!r}"
+        if good is not None and good == self.first:
+            where += ", which is body.start"
+        message = f"expected {what} {instructions[seam]!r}: {reason}; the next good place is {where}"
+        next_place = None if good is None else instructions[good]
+        return EditError(message, instruction=instructions[seam], next_place=next_place)
 
 
 def open_seams(opcodes: bytes, *, led_to: bool) -> bytearray:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xtab.errors import AssembleError, XtabError
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.model.depths import measure
-from xtab.model.flow import Region, Shape
+from xtab.model.flow import Entry, Shape
 from xtab.model.instruction import RAW, Fields, Instruction, Span
 from xtab.model.parts import places_of
 
@@ -76,12 +76,12 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         _renumber(instructions, settled, opcodes, args, source)
         wide = wide or max(args) > 0xFF
         plain = False
-    regions = _kept_regions(places, body)
-    if regions is None:
-        regions = _regions(instructions, places)
-    shape = Shape(opcodes, args, wide, targets, regions)
-    if regions and None in [region[3] for region in regions]:
-        shape = shape._replace(regions=_with_depths(shape, instructions))
+    entries = _kept_entries(places, body)
+    if entries is None:
+        entries = _entries(instructions, places)
+    shape = Shape(opcodes, args, wide, targets, entries)
+    if entries and None in [entry[3] for entry in entries]:
+        shape = shape._replace(entries=_with_depths(shape, instructions))
     prefixes = {}
     for old, count in source.prefixes.items():
         place = places.of_old(old)
@@ -228,47 +228,47 @@ def _spans_kept(places: Places, body: Body) -> bool:
         if instruction._span is not None:
             return False
     original = body._original
-    for (_, _, handler, depth, lasti), span in zip(body._source.shape.regions, body._spans, strict=True):
+    for (_, _, handler, depth, lasti), span in zip(body._source.shape.entries, body._spans, strict=True):
         if span.target is not original[handler] or span.depth != depth or span.lasti is not lasti:
             return False
     return True
 
 
-def _kept_regions(places: Places, body: Body) -> list[Region] | None:
-    """The regions of the source where they stand now, in pieces if need be; None if spans or the order were changed."""
+def _kept_entries(places: Places, body: Body) -> list[Entry] | None:
+    """The entries of the source where they stand now, in pieces if need be; None if spans or the order were changed."""
     if not places.in_order or not _spans_kept(places, body):
         return None
-    regions = body._source.shape.regions
+    entries = body._source.shape.entries
     if places.whole:
-        return regions
-    kept: list[Region] = []
-    number, count, new = 0, len(regions), tuple.__new__
+        return entries
+    kept: list[Entry] = []
+    number, count, new = 0, len(entries), tuple.__new__
     for place, old, length in places.parts:
         if old < 0:
             continue
         shift, stop = place - old, old + length
         while number < count:
-            first, end, handler, depth, lasti = regions[number]
+            first, end, handler, depth, lasti = entries[number]
             if first >= stop:
                 break
             if end > old:
                 found = handler + shift if old <= handler < stop else places.of_decoded(handler)
                 if found is None:
-                    return None  # `_regions` says what is wrong
+                    return None  # `_entries` says what is wrong
                 first, last = max(first, old) + shift, min(end, stop) + shift
-                kept.append(new(Region, (first, last, found, depth, lasti)))
+                kept.append(new(Entry, (first, last, found, depth, lasti)))
             if end > stop:
                 break
             number += 1
     return kept
 
 
-def _regions(instructions: list[Instruction], places: Places) -> list[Region]:
+def _entries(instructions: list[Instruction], places: Places) -> list[Entry]:
     """The runs of instructions with the same innermost span."""
     spans = [instruction._span for instruction in instructions]
     if spans.count(None) == len(spans):
         return []
-    regions: list[Region] = []
+    entries: list[Entry] = []
     place = 0
     for span, run in groupby(spans):
         first = place
@@ -285,8 +285,8 @@ def _regions(instructions: list[Instruction], places: Places) -> list[Region]:
                 "which is not in it; was the span made for another body?"
             )
             raise AssembleError(message, instruction=instructions[first], index=first)
-        regions.append(Region(first, place, handler, span.depth, bool(span.lasti)))
-    return regions
+        entries.append(Entry(first, place, handler, span.depth, bool(span.lasti)))
+    return entries
 
 
 def _is_span(found: Any) -> bool:
@@ -294,39 +294,39 @@ def _is_span(found: Any) -> bool:
     return isinstance(found, Span) and (depth is None or (isinstance(depth, int) and depth >= 0))
 
 
-def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Region]:
-    """The regions, with the depth of new spans computed: what whatever they protect leaves on the stack when it raises.
+def _with_depths(shape: Shape, instructions: list[Instruction]) -> list[Entry]:
+    """The entries, with the depth of new spans computed: what whatever they protect leaves on the stack when it raises.
 
     An instruction has taken its operands off by then. New spans with the same handler share a depth. Handlers of new
     spans may stand in new spans, so this goes on until nothing changes: what is found later can only be less.
     """
-    regions = shape.regions
-    spans = [instructions[region.first].exn_tab_entry for region in regions]
+    entries = shape.entries
+    spans = [instructions[entry.first].exn_tab_entry for entry in entries]
     known: dict[tuple[Instruction, bool], int] = {}
     while True:
         depths = measure(
-            shape._replace(regions=regions), strict=False
+            shape._replace(entries=entries), strict=False
         ).depths  # a depth that is too great yet may not fit
         least = known.copy()
-        for region, span in zip(regions, spans, strict=True):
+        for entry, span in zip(entries, spans, strict=True):
             left = [
                 depth - CURRENT.gone_when_raising(shape.opcodes[index], shape.args[index])
-                for index, depth in enumerate(depths[region.first : region.end], region.first)
+                for index, depth in enumerate(depths[entry.first : entry.end], entry.first)
                 if depth is not None
             ]
             if left:
-                for around in _new_spans(span, instructions[region.first], region.first):
+                for around in _new_spans(span, instructions[entry.first], entry.first):
                     key = around.target, bool(around.lasti)
                     least[key] = max(0, min(least.get(key, left[0]), *left))
         if least == known:
             # what can't be reached has no depth: any will do, since the handler is never entered either
-            return [region if region.depth is not None else region._replace(depth=0) for region in regions]
+            return [entry if entry.depth is not None else entry._replace(depth=0) for entry in entries]
         known = least
-        regions = [
-            region
+        entries = [
+            entry
             if span is None or span.depth is not None
-            else region._replace(depth=known.get((span.target, region.lasti)))
-            for region, span in zip(regions, spans, strict=True)
+            else entry._replace(depth=known.get((span.target, entry.lasti)))
+            for entry, span in zip(entries, spans, strict=True)
         ]
 
 

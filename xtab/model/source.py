@@ -46,7 +46,7 @@ class Source:
         self.starts = starts  #: in code units, and the end
         self.sizes = sizes  #: code units, prefixes and caches included
         self.prefixes = prefixes  #: those with more EXTENDED_ARG than they need -> how many
-        self.entries = entries  #: of the exception table, as many as `shape.regions`
+        self.entries = entries  #: of the exception table, in offsets; `shape.entries` are the same by index
         self.touched: set[int] = set()  #: places whose instruction has its own opcode, operand or location now
         self.led: set[int] = set()  #: places of jumps that an edit has led elsewhere: their instruction knows where
         self.respanned = False  #: whether an instruction got another span

@@ -184,10 +184,9 @@ class _Unit:
         name = word[0]
         opcode = CURRENT.number.get(name, 0)
         if name not in CURRENT.number or not CURRENT.legal[opcode]:
-            version = ".".join(map(str, CURRENT.version))
             close = difflib.get_close_matches(name, [*CURRENT.number, *DIRECTIVES, "try", "end"], n=3)
             hint = f"; close to it: {', '.join(close)}" if close else ""
-            scan.fail(f"an instruction of CPython {version}", f"{name[:60]!r}{hint}", word.start())
+            scan.fail(f"an instruction of CPython {CURRENT.python}", f"{name[:60]!r}{hint}", word.start())
         kind = CURRENT.kind[opcode]
         operand: Any = None
         if kind == Kind.TARGET:
@@ -376,7 +375,7 @@ def _settle(made: Body, wide: Mapping[int, int], seams: set[int]) -> Body:
     code = made._code.replace(
         co_code=code_bytes(laid, made._source),
         co_linetable=_location_table(laid, {id(made.instructions[index]) for index in seams}, made.first_line),
-        co_exceptiontable=exception_table(laid.shape.regions, laid.starts),
+        co_exceptiontable=exception_table(laid.shape.entries, laid.starts),
         **tables_to_write(made._source),
     )
     source = read_source(code)

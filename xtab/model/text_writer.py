@@ -223,8 +223,8 @@ def _seams(laid: LaidOut, table: bytes) -> set[int]:
 def _rows(laid: LaidOut, table: bytes, spans: list[Span | None], operands: Operands) -> list[str]:
     """The instructions, and the lines between them."""
     shape, instructions = laid.shape, laid.instructions
-    places = {*shape.targets.values(), *(region.handler for region in shape.regions)}
-    handlers = {id(spans[region.first]): region.handler for region in shape.regions}
+    places = {*shape.targets.values(), *(entry.handler for entry in shape.entries)}
+    handlers = {id(spans[entry.first]): entry.handler for entry in shape.entries}
     index_of = {id(instruction): place for place, instruction in enumerate(instructions)}
     for span in _all_spans(spans):
         if id(span) not in handlers:  # nothing carries it but spans inside it

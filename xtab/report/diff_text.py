@@ -1,6 +1,6 @@
 """`diff_lines`: a difference as lines of text, the two sides beside each other.
 
-Every line comes with the `Mark` that colours it, or None. The letters of the regions around an instruction, outermost
+What became of a row or a region gives its line the style. The letters of the regions around an instruction, outermost
 first, stand before it; so a change of what protects it is seen even where the instruction stayed as it was.
 """
 
@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xtab.format.printable import one_line
 from xtab.report.differences import Mark
+from xtab.report.words import count, file_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,32 +18,34 @@ if TYPE_CHECKING:
     from xtab.analysis.regions import Region
     from xtab.report.differences import Difference, RegionPair, RowPair
     from xtab.report.listing import Listing, Row
+    from xtab.report.text import Line
 
 __all__ = ["diff_lines"]
 
 _CONTEXT = 3
 _LONGEST = 52
 """Columns that the text of an instruction may take on the left side."""
+_STYLES = {Mark.SAME: "dim", Mark.ADDED: "added", Mark.REMOVED: "removed", Mark.CHANGED: "changed"}
 
 
-def diff_lines(difference: Difference, *, whole: bool = False, dots: str = "…") -> Iterator[tuple[Mark | None, str]]:
+def diff_lines(difference: Difference, *, whole: bool = False, dots: str = "…") -> Iterator[Line]:
     """The header, the rows that changed with a few around them (`whole`: all rows), and the regions."""
-    yield None, _header(difference)
+    yield [(_header(difference), "")]
     rows = difference.rows
     shown = range(len(rows)) if whole else _near_changes(rows)
     width = max((len(_left(pair.left)) for pair in rows if pair.left is not None), default=0)
     width = min(max(width, 12), _LONGEST)
     at = 0
-    yield None, ""
+    yield []
     for index in shown:
         if index > at:
-            yield None, _skipped(index - at, dots)
-        yield rows[index].mark, _row(rows[index], width, dots)
+            yield _skipped(index - at, dots)
+        yield [(_row(rows[index], width, dots), _STYLES[rows[index].mark])]
         at = index + 1
     if at < len(rows):
-        yield None, _skipped(len(rows) - at, dots)
+        yield _skipped(len(rows) - at, dots)
     if difference.regions:
-        yield None, ""
+        yield []
         yield from _regions(difference.regions)
 
 
@@ -51,18 +55,18 @@ def _header(difference: Difference) -> str:
         only = left or right
         assert only is not None
         side = "left" if right is None else "right"
-        return f"{only.name}  {_place(only)}   only on the {side}: {len(only.rows)} instructions"
+        return f"{one_line(only.name)}  {_place(only)}   only on the {side}: {count(len(only.rows), 'instruction')}"
     places = f"{_place(left)} | {_place(right)}"
     parts = [
         _change("instructions", len(left.rows), len(right.rows)),
         _change("regions", len(left.regions), len(right.regions)),
         _change("stack", left.code.co_stacksize, right.code.co_stacksize),
     ]
-    return f"{difference.name}  {places}   {', '.join(parts)}"
+    return f"{one_line(difference.name)}  {places}   {', '.join(parts)}"
 
 
 def _place(listing: Listing) -> str:
-    return f"{listing.code.co_filename}:{listing.code.co_firstlineno}"
+    return file_line(listing.code.co_filename, listing.code.co_firstlineno)
 
 
 def _change(what: str, before: int, after: int) -> str:
@@ -77,8 +81,8 @@ def _near_changes(rows: Sequence[RowPair]) -> list[int]:
     return sorted(shown)
 
 
-def _skipped(count: int, dots: str) -> str:
-    return f"  {dots} {count} {'row' if count == 1 else 'rows'} the same"
+def _skipped(number: int, dots: str) -> Line:
+    return [(f"  {dots} {count(number, 'row')} the same", "")]
 
 
 def _row(pair: RowPair, width: int, dots: str) -> str:
@@ -97,11 +101,12 @@ def _left(row: Row | None) -> str:
     return f"{row.offset:>5}  {letters:<7} {label}{row.opname} {row.operand}".rstrip()
 
 
-def _regions(pairs: Sequence[RegionPair]) -> Iterator[tuple[Mark | None, str]]:
-    yield None, "regions"
+def _regions(pairs: Sequence[RegionPair]) -> Iterator[Line]:
+    yield [("regions", "")]
     width = max(len(_region(pair.left)) for pair in pairs)
     for pair in pairs:
-        yield pair.mark, f"  {_region(pair.left):<{width}}  {pair.mark}  {_region(pair.right)}".rstrip()
+        text = f"  {_region(pair.left):<{width}}  {pair.mark}  {_region(pair.right)}"
+        yield [(text.rstrip(), _STYLES[pair.mark])]
 
 
 def _region(region: Region | None) -> str:
@@ -110,6 +115,4 @@ def _region(region: Region | None) -> str:
     pieces = " ".join(f"[{start},{end})" for start, end in region.pieces)
     inside = f" in {region.parent.letter}" if region.parent is not None else ""
     lasti = " lasti" if region.lasti else ""
-    return (
-        f"{region.letter} {region.label}  handler {region.handler} depth {region.depth}{lasti}{inside} covers {pieces}"
-    )
+    return f"{region}  handler {region.handler} depth {region.depth}{lasti}{inside} covers {pieces}"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xtab.analysis.control_flow import ControlFlow, EdgeKind, control_flow
+from xtab.format.printable import one_line
 from xtab.report.listing import Listing, show
+from xtab.report.words import line_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -60,26 +62,23 @@ def _statements(listing: Listing, flow: ControlFlow) -> Iterable[str]:
 
 def _label(block: BasicBlock, rows: list[Row]) -> str:
     """The text of a box: what Graphviz calls an escString, each line flush left."""
-    lines = "" if block.lines is None else f", line {block.lines[0]}"
-    if block.lines is not None and block.lines[1] != block.lines[0]:
-        lines = f", lines {block.lines[0]}-{block.lines[1]}"
+    lines = "" if block.lines is None else f", {line_words(*block.lines)}"
     texts = [f"[{block.start},{block.end}){lines}", *(_row(row) for row in rows)]
     return "".join(f"{_escaped(text)}\\l" for text in texts)
 
 
 def _row(row: Row) -> str:
-    handles = "".join(f"  < {region.letter} {region.label}" for region in row.handles)
+    handles = "".join(f"  < {region}" for region in row.handles)
     label = "" if row.label is None else f"{row.label}:"
     return f"{label:<4} {row.offset:>4}  {row.opname} {row.operand}".rstrip() + handles
 
 
 def _edge_style(edge: Edge) -> str:
     if edge.kind is EdgeKind.RAISES and edge.region is not None:
-        return f' [style=dashed label="{_escaped(f"{edge.region.letter} {edge.region.label}")}"]'
+        return f' [style=dashed label="{_escaped(str(edge.region))}"]'
     return ' [label="jumps"]' if edge.kind is EdgeKind.JUMPS else ""
 
 
 def _escaped(text: str) -> str:
     """Text between double quotes: Graphviz gives a meaning to backslashes as well, and knows no other escapes."""
-    plain = "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
-    return plain.replace("\\", "\\\\").replace('"', '\\"')
+    return one_line(text).replace("\\", "\\\\").replace('"', '\\"')

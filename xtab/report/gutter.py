@@ -6,19 +6,19 @@
 3. The edge to the handler leaves at the lower end of the first piece, goes right to its track, along that to the row
    of the handler, and right again. Tracks lie right of all columns. Edges are taken by the row where they end: the
    first one has the outermost track on the right, so that those that end later pass on its left and none crosses it
-   there. Edges that have no row in common share a track.
+   there. Edges that have no row in common share a track; beyond `_TRACKS` tracks, the last one takes all others.
 
 A path has absolute ``M``, ``H`` and ``V`` steps only, so that the page can move it when it folds rows.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from xtab.report.lanes import Lane, Mark, lay_out
+from xtab.report.lanes import FEW, Lane, Mark, Run, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,8 +31,6 @@ __all__ = ["ROW_HEIGHT", "Gutter", "Shape", "draw", "draw_lines"]
 ROW_HEIGHT = 20
 """Of every row of the page, in pixels; its style sheet says the same."""
 _PITCH, _NARROW_PITCH = 18, 14
-_MANY_COLUMNS = 6
-"""With more columns than that they are narrower."""
 _LEFT = 11
 """From the left edge to the first column's line."""
 _TICK = 6
@@ -41,6 +39,8 @@ _INSET = 3
 """From the edge of a row to the end of a bracket, so that neighbours don't touch."""
 _TRACK = 6
 """From one track to the next."""
+_TRACKS = 24
+"""Tracks at most."""
 _ARROW = 9
 """Room for arrow heads."""
 
@@ -59,7 +59,7 @@ class Shape:
     """One region as it is drawn. Paths are in the language of SVG; an empty one has nothing to draw."""
 
     region: Region
-    tag: Box  #: where the letter stands
+    tags: tuple[Box, ...]  #: where the letter stands
     hits: tuple[Box, ...]  #: what reacts to the pointer: a box a run of rows
     bracket: str
     dotted: str  #: holes
@@ -107,7 +107,7 @@ def draw(rows: Sequence[Row], shown: Iterable[Region]) -> Gutter:
         track = right + (count - 1 - tracks[region]) * _TRACK
         edge = f"M{x + _TICK} {(bottom + 1) * ROW_HEIGHT - _INSET}H{track}V{y}H{tip - 4}"
         arrow = f"M{tip - 7} {y - 4}V{y + 4}L{tip} {y}Z"
-        shapes.append(Shape(region, shape.tag, shape.hits, shape.bracket, shape.dotted, shape.thin, edge, arrow))
+        shapes.append(Shape(region, shape.tags, shape.hits, shape.bracket, shape.dotted, shape.thin, edge, arrow))
     return Gutter(tip + 2, tuple(shapes))
 
 
@@ -151,7 +151,7 @@ def draw_lines(first: int, last: int, shown: Iterable[Region]) -> Gutter:
 
 
 def _pitch(lanes: Iterable[Lane]) -> int:
-    return _NARROW_PITCH if max(lane.column for lane in lanes) >= _MANY_COLUMNS else _PITCH
+    return _NARROW_PITCH if max(lane.column for lane in lanes) >= FEW else _PITCH
 
 
 def _right_of(lanes: Iterable[Lane], pitch: int) -> int:
@@ -160,56 +160,71 @@ def _right_of(lanes: Iterable[Lane], pitch: int) -> int:
 
 def _first_end(lane: Lane) -> int:
     """The last row of the first piece; a quiet hole does not end it."""
-    for place, mark in enumerate(lane.marks):
+    run = lane.runs[0]
+    for place, mark in enumerate(run.marks):
         if mark == Mark.HOLE:
-            return lane.first + place - 1
-    return lane.first + len(lane.marks) - 1
+            return run.first + place - 1
+    return run.end - 1
 
 
 def _tracks(ends: dict[Region, tuple[int, int]]) -> dict[Region, int]:
     """The track of each region's edge, counted from the right."""
-    taken: list[list[tuple[int, int]]] = []
+    taken: list[list[tuple[int, int]]] = []  # of each track the rows of its edges, in order
     tracks = {}
     for region, (one, other) in sorted(ends.items(), key=lambda item: (item[1][1], -item[1][0])):
         top, bottom = min(one, other), max(one, other)
-        fits = (
-            number for number, edges in enumerate(taken) if all(top > end or bottom < start for start, end in edges)
-        )
-        track = next(fits, len(taken))
+        fits = (number for number, edges in enumerate(taken) if _fits(edges, top, bottom))
+        track = next(fits, min(len(taken), _TRACKS - 1))
         if track == len(taken):
             taken.append([])
-        taken[track].append((top, bottom))
+        insort(taken[track], (top, bottom))
         tracks[region] = track
     return tracks
+
+
+def _fits(edges: list[tuple[int, int]], top: int, bottom: int) -> bool:
+    """Whether no edge has a row in common with those from top to bottom."""
+    place = bisect_left(edges, (bottom + 1,))
+    return place == 0 or edges[place - 1][1] < top
 
 
 def _shape(region: Region, lane: Lane, pitch: int) -> Shape:
     """A region without its edge."""
     x = _LEFT + lane.column * pitch
     width = 8 + 6 * len(region.letter) if len(region.letter) > 1 else 14
-    tag = Box(x - width // 2, lane.first * ROW_HEIGHT + 3, width, 14)
-    hits, bracket, dotted, thin = [], [], [], []
-    row = lane.first
-    for is_hole, marks in groupby(lane.marks, lambda mark: mark == Mark.HOLE):
-        run = list(marks)
-        top, bottom = row * ROW_HEIGHT + _INSET, (row + len(run)) * ROW_HEIGHT - _INSET
-        if is_hole:
-            dotted.append(f"M{x} {top - 2 * _INSET + 3}V{bottom + 2 * _INSET - 3}")
+    tags, hits, brackets, dotted, thin = [], [], [], [], []
+    for run in lane.runs:
+        tag = Box(x - width // 2, run.first * ROW_HEIGHT + 3, width, 14)
+        tags.append(tag)
+        row = run.first
+        for is_hole, group in groupby(run.marks, lambda mark: mark == Mark.HOLE):
+            marks = list(group)
+            if is_hole:
+                top, bottom = row * ROW_HEIGHT + _INSET, (row + len(marks)) * ROW_HEIGHT - _INSET
+                dotted.append(f"M{x} {top - 2 * _INSET + 3}V{bottom + 2 * _INSET - 3}")
+            else:
+                hits.append(Box(x - pitch // 2, row * ROW_HEIGHT, pitch, len(marks) * ROW_HEIGHT))
+                below_tag = tag.y + tag.height if row == run.first else None
+                bracket, quiet = _bracket(x, Run(row, tuple(marks)), below_tag)
+                brackets.append(bracket)
+                thin.append(quiet)
+            row += len(marks)
+    return Shape(region, tuple(tags), tuple(hits), "".join(brackets), "".join(dotted), "".join(thin))
+
+
+def _bracket(x: int, run: Run, below_tag: int | None) -> tuple[str, str]:
+    """Paths of a bracket, and of the quiet holes in it; `below_tag`: where it begins if it does under a tag."""
+    top, bottom = run.first * ROW_HEIGHT + _INSET, run.end * ROW_HEIGHT - _INSET
+    drawn, thin, at = "", "", run.first
+    for quiet, part in groupby(run.marks, lambda mark: mark == Mark.QUIET):
+        length = len(list(part))
+        start, end = at * ROW_HEIGHT, (at + length) * ROW_HEIGHT
+        if quiet:
+            thin += f"M{x} {start}V{end}"
         else:
-            begins_with_tag = row == lane.first
-            hits.append(Box(x - pitch // 2, row * ROW_HEIGHT, pitch, len(run) * ROW_HEIGHT))
-            at = row
-            for quiet, part in groupby(run, lambda mark: mark == Mark.QUIET):
-                length = len(list(part))
-                start, end = at * ROW_HEIGHT, (at + length) * ROW_HEIGHT
-                if quiet:
-                    thin.append(f"M{x} {start}V{end}")
-                else:
-                    opens = f"M{x + _TICK} {top}H{x}" if at == row else f"M{x} {start}"
-                    if begins_with_tag and at == row:
-                        opens = f"M{x} {tag.y + tag.height}"
-                    closes = f"V{bottom}H{x + _TICK}" if at + length == row + len(run) else f"V{end}"
-                    bracket.append(opens + closes)
-                at += length
-        row += len(run)
-    return Shape(region, tag, tuple(hits), "".join(bracket), "".join(dotted), "".join(thin))
+            opens = f"M{x} {start}"
+            if at == run.first:
+                opens = f"M{x + _TICK} {top}H{x}" if below_tag is None else f"M{x} {below_tag}"
+            drawn += opens + (f"V{bottom}H{x + _TICK}" if at + length == run.end else f"V{end}")
+        at += length
+    return drawn, thin

@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from xtab.errors import MissingExtraError
-from xtab.report.operands import one_line
+from xtab.format.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,10 +6,10 @@ A notebook shows a listing as a page in a frame (`xtab.report.html.fragment`), a
 from __future__ import annotations
 
 import itertools
-import linecache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xtab.report.listing import show
+from xtab.report.source_text import remember_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,5 +55,5 @@ def _show_cell(cell: str) -> Listing:
     """Compile a cell, which is not run; its lines are kept, so that they can be shown beside the instructions."""
     name = f"<xtab cell {next(_NUMBERS)}>"
     listing = show(compile(cell, name, "exec", dont_inherit=True))
-    linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+    remember_text(name, cell)
     return listing

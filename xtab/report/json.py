@@ -1,6 +1,6 @@
-"""`listing_json` and `table_json`: a listing as values that the module `json` of the standard library can write.
+"""`listing_json` and its parts: a listing as values that the module `json` of the standard library can write.
 
-The forms are described by the schemas of ``xtab dis`` and ``xtab table`` in ``xtab/cli/schemas``.
+The forms are described by the schemas in ``xtab/cli/schemas``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xtab.format.locations import Location
     from xtab.report.listing import Listing, Row
 
-__all__ = ["entries_json", "listing_json", "problem_json", "region_json"]
+__all__ = ["entries_json", "listing_json", "problem_json", "region_json", "row_json"]
 
 
 def listing_json(listing: Listing) -> dict[str, Any]:
@@ -37,14 +37,14 @@ def listing_json(listing: Listing) -> dict[str, Any]:
         "stack_needed": listing.stack_needed,
         "entries": entries_json(listing.entries, listing.regions),
         "regions": [region_json(region) for region in listing.regions],
-        "instructions": [_row(row) for row in listing.rows],
+        "instructions": [row_json(row) for row in listing.rows],
         "problems": [problem_json(problem) for problem in listing.problems],
     }
 
 
 def entries_json(entries: tuple[ExceptionTableEntry, ...], regions: tuple[Region, ...]) -> list[dict[str, Any]]:
     """The entries of a table as they are stored, each with the letter of its region; null if that isn't known."""
-    letters = {(region.handler, region.depth, region.lasti): region.letter for region in regions}
+    letters = {region.key: region.letter for region in regions}
     return [{**entry._asdict(), "region": letters.get(entry[2:])} for entry in entries]
 
 
@@ -73,7 +73,8 @@ def problem_json(problem: Problem) -> dict[str, Any]:
     return {"code": facts.pop("code"), "name": problem.name, "severity": problem.severity, **facts}
 
 
-def _row(row: Row) -> dict[str, Any]:
+def row_json(row: Row) -> dict[str, Any]:
+    """An instruction; the regions around it, and those whose handler it begins, by their letters."""
     return {
         "offset": row.offset,
         "end": row.end,

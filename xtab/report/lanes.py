@@ -3,7 +3,9 @@
 1. A column right of the one of the region around it, so that a row reads from the outermost region to the innermost.
 2. Of those, the first that is free from the region's first row to its last, holes included: a region never changes
    its column, and two regions share one only when they don't overlap.
-3. In a row a region is a `Mark`. Where nothing in a hole can raise, the bracket goes on without an end.
+3. Compilers put handlers at the end of the code, so the holes of many regions lie side by side there. Where that would
+   take more than `FEW` columns, holes are left free for other regions, and each piece begins with the letter.
+4. In a row a region is a `Mark`. Where nothing in a hole can raise, the bracket goes on without an end.
 
 Whoever draws rows asks this module, whether as text or as a page.
 """
@@ -20,8 +22,10 @@ if TYPE_CHECKING:
     from xtab.analysis.regions import Region
     from xtab.report.listing import Row
 
-__all__ = ["TONES", "Drawn", "Lane", "Mark", "lay_out", "tone"]
+__all__ = ["FEW", "TONES", "Drawn", "Lane", "Mark", "Run", "lay_out", "tone"]
 
+FEW = 6
+"""Columns that regions may take with their holes; with more, screens also draw them narrower, or fold them."""
 TONES = 5
 """How many colours there are for regions that somebody wrote."""
 
@@ -29,7 +33,7 @@ TONES = 5
 class Mark(Enum):
     """What a region looks like in a row."""
 
-    TAG = "tag"  #: the region's first row: its letter
+    TAG = "tag"  #: the first row, of the region or of each piece: its letter
     INSIDE = "inside"  #: within a piece
     FIRST = "first"  #: the first row of a later piece
     LAST = "last"  #: the last row of a piece
@@ -51,14 +55,27 @@ class Drawn(Protocol):
 
 
 _Drawn = TypeVar("_Drawn", bound=Drawn)
+_Rows = tuple[int, int]
+"""The first row, and the one behind the last."""
+
+
+class Run(NamedTuple):
+    """Rows one after another that a region is drawn in."""
+
+    first: int  #: the first row
+    marks: tuple[Mark, ...]  #: of that row and those behind it
+
+    @property
+    def end(self) -> int:
+        """The row behind the last one."""
+        return self.first + len(self.marks)
 
 
 class Lane(NamedTuple):
     """One region beside the instructions."""
 
     column: int  #: from 0, the outermost
-    first: int  #: the first row
-    marks: tuple[Mark, ...]  #: of that row and those behind it
+    runs: tuple[Run, ...]  #: from the top; several where the column is lent to others in between
 
 
 def tone(region: Region) -> int | None:
@@ -91,32 +108,57 @@ def lay_out(rows: Sequence[Row], shown: Iterable[_Drawn]) -> dict[_Drawn, Lane]:
     [('A', 0)]
     """
     starts = [row.offset for row in rows]
-    free: list[int] = []  # of each column the first row that nothing is in
-    lanes: dict[_Drawn, Lane] = {}
-    for each in shown:
-        marks, first = _marks(starts, each)
-        column = _column_right_of(each, lanes)
-        while column < len(free) and free[column] > first:
+    pieces = {each: _pieces(starts, each) for each in shown}
+    whole = {each: [(runs[0][0], runs[-1][1])] for each, (runs, _) in pieces.items()}
+    columns = _columns(whole, FEW)
+    if columns is not None:
+        return {each: Lane(columns[each], (_whole(*pieces[each]),)) for each in pieces}
+    columns = _columns({each: runs for each, (runs, _) in pieces.items()})
+    assert columns is not None
+    return {
+        each: Lane(columns[each], tuple(Run(start, _marks(start, end, bridges, tagged=True)) for start, end in runs))
+        for each, (runs, bridges) in pieces.items()
+    }
+
+
+def _columns(spans: dict[_Drawn, list[_Rows]], most: int | None = None) -> dict[_Drawn, int] | None:
+    """A column for each, where the rows of none overlap; None if that takes more than `most`."""
+    taken: list[tuple[list[int], list[int]]] = []  # of each column the first rows, and the rows behind the last
+    columns: dict[_Drawn, int] = {}
+    for each, wanted in spans.items():
+        column = _column_right_of(each, columns)
+        while column < len(taken) and not all(_is_free(*taken[column], *rows) for rows in wanted):
             column += 1
-        free += [0] * (column + 1 - len(free))
-        free[column] = first + len(marks)
-        lanes[each] = Lane(column, first, marks)
-    return lanes
+        if column == most:
+            return None
+        taken += (([], []) for _ in range(column + 1 - len(taken)))
+        firsts, ends = taken[column]
+        for first, end in wanted:
+            place = bisect_left(firsts, first)
+            firsts.insert(place, first)
+            ends.insert(place, end)
+        columns[each] = column
+    return columns
 
 
-def _column_right_of(each: _Drawn, lanes: dict[_Drawn, Lane]) -> int:
+def _is_free(firsts: list[int], ends: list[int], first: int, end: int) -> bool:
+    place = bisect_left(firsts, end)
+    return place == 0 or ends[place - 1] <= first
+
+
+def _column_right_of(each: _Drawn, columns: dict[_Drawn, int]) -> int:
     """The first column right of what lies around it and is shown."""
     around = getattr(each, "parent", None)
-    while around is not None and around not in lanes:
+    while around is not None and around not in columns:
         around = around.parent
-    return 0 if around is None else lanes[around].column + 1
+    return 0 if around is None else columns[around] + 1
 
 
-def _marks(starts: list[int], each: Drawn) -> tuple[tuple[Mark, ...], int]:
-    """How it looks from its first row to its last, and the first row."""
+def _pieces(starts: list[int], each: Drawn) -> tuple[list[_Rows], list[_Rows]]:
+    """The rows of its pieces, those that only a quiet hole parts taken together; and the rows of the quiet holes."""
     quiet = {hole.start for hole in getattr(each, "holes", ()) if hole.quiet}
-    runs: list[tuple[int, int]] = []  # pieces, with those that only a quiet hole parts taken together
-    bridges: list[tuple[int, int]] = []
+    runs: list[_Rows] = []
+    bridges: list[_Rows] = []
     before = None
     for piece in each.pieces:
         start, end = (bisect_left(starts, offset) for offset in piece)
@@ -125,13 +167,27 @@ def _marks(starts: list[int], each: Drawn) -> tuple[tuple[Mark, ...], int]:
             start = runs.pop()[0]
         runs.append((start, end))
         before = piece[1]
-    first = runs[0][0]
-    marks = [Mark.HOLE] * (runs[-1][1] - first)
+    return runs, bridges
+
+
+def _whole(runs: list[_Rows], bridges: list[_Rows]) -> Run:
+    """It from its first row to its last, holes included."""
+    marks: list[Mark] = []
     for start, end in runs:
-        marks[start - first : end - first] = [Mark.INSIDE] * (end - start)
-        marks[start - first] = Mark.FIRST
-        marks[end - first - 1] = Mark.ONLY if end - start == 1 else Mark.LAST
-    for start, end in bridges:
-        marks[start - first : end - first] = [Mark.QUIET] * (end - start)
-    marks[0] = Mark.TAG
-    return tuple(marks), first
+        marks += [Mark.HOLE] * (start - runs[0][0] - len(marks))
+        marks += _marks(start, end, bridges, tagged=not marks)
+    return Run(runs[0][0], tuple(marks))
+
+
+def _marks(start: int, end: int, bridges: list[_Rows], *, tagged: bool) -> tuple[Mark, ...]:
+    """What some rows look like that belong together."""
+    marks = [Mark.INSIDE] * (end - start)
+    marks[-1] = Mark.ONLY if end - start == 1 else Mark.LAST
+    if tagged or end - start > 1:
+        marks[0] = Mark.TAG if tagged else Mark.FIRST
+    for place in range(bisect_left(bridges, (start, start)), len(bridges)):
+        first, behind = bridges[place]
+        if first >= end:
+            break
+        marks[first - start : behind - start] = [Mark.QUIET] * (behind - first)
+    return tuple(marks)

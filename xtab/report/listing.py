@@ -6,25 +6,23 @@ table as stored, and what the verifier says. Nothing in it knows of columns, col
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xtab.analysis.regions import Region, read_regions
+from xtab.analysis.code_map import CodeMap
 from xtab.analysis.verify import CodeParts, Problem, verify_parts
-from xtab.format.code import code_of
 from xtab.format.opcodes import CURRENT, Kind
-from xtab.model.decode import read_source
-from xtab.model.depths import measure
 from xtab.report.operands import operand_text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xtab.analysis.regions import Region
     from xtab.format.code import HasCode
     from xtab.format.exception_table import ExceptionTableEntry
     from xtab.format.locations import Location
-    from xtab.model.source import Source
 
 __all__ = ["Listing", "Row", "show"]
 
@@ -68,7 +66,12 @@ class Listing:
     rows: tuple[Row, ...]
     regions: tuple[Region, ...]
     entries: tuple[ExceptionTableEntry, ...]  #: of the table, as stored
-    stack_needed: int | None  #: slots that the instructions need; None if that can't be computed
+    code_map: CodeMap  #: what leads where in it
+
+    @property
+    def stack_needed(self) -> int:
+        """Slots that the instructions which can be reached need."""
+        return self.code_map.stack_needed
 
     @property
     def name(self) -> str:
@@ -157,47 +160,27 @@ def show(code: HasCode) -> Listing:
     >>> listing.rows[0].opname, listing.regions
     ('RESUME', ())
     """
-    found = code_of(code)
-    source = read_source(found)
-    tree = read_regions(source)
-    depths, needed, _ = measure(source.shape, strict=False)
-    version = ".".join(map(str, CURRENT.version))
-    rows = tuple(_rows(found, source, tree, depths))
-    return Listing(found, version, rows, tree, tuple(source.entries), needed)
+    found = CodeMap.of(code)
+    source = found.source
+    return Listing(source.code, CURRENT.python, tuple(_rows(found)), found.regions, tuple(source.entries), found)
 
 
-def _rows(code: CodeType, source: Source, tree: tuple[Region, ...], depths: list[int | None]) -> list[Row]:
+def _rows(found: CodeMap) -> Iterator[Row]:
+    source, code, depths = found.source, found.source.code, found.depths
     parts = CodeParts.of(code)
-    starts, opcodes, args, targets = source.starts, source.opcodes, source.args, source.targets
-    chains = _chains(source, tree)
+    chains = {None: (), **{region: region.chain for region in found.regions}}
     handlers: dict[int, list[Region]] = {}
-    for region in tree:
+    for region in found.regions:
         handlers.setdefault(region.handler, []).append(region)
-    places = sorted({target for jump, target in targets.items() if opcodes[jump] not in CURRENT.marks})
-    labels = {place: f"L{number}" for number, place in enumerate(places, 1)}
-    rows = []
-    for place, (opcode, arg) in enumerate(zip(opcodes, args, strict=True)):
-        target = targets.get(place)
+    labels = {place: f"L{number}" for number, place in enumerate(sorted(set(found.jumps.values())), 1)}
+    for place, (opcode, arg) in enumerate(zip(found.opcodes, found.args, strict=True)):
+        offset, target = found.offset(place), source.targets.get(place)
+        leads_to = None if target is None else found.offset(target)
         loaded = code.co_consts[arg] if CURRENT.kind[opcode] == Kind.CONST and arg < len(code.co_consts) else None
-        to = f"to {labels.get(target, 2 * starts[target])}" if target is not None else ""
-        rows.append(
-            Row(
-                2 * starts[place], 2 * starts[place + 1], source.location(place), depths[place],
-                str(CURRENT.name[opcode]), None if CURRENT.kind[opcode] == Kind.NONE else arg,
-                to or operand_text(parts, opcode, arg),
-                labels.get(place), None if target is None else 2 * starts[target], chains[place],
-                tuple(handlers.get(2 * starts[place], ())), loaded if isinstance(loaded, CodeType) else None,
-            )
+        yield Row(
+            offset, found.offset(place + 1), source.location(place), depths[place],
+            str(CURRENT.name[opcode]), None if CURRENT.kind[opcode] == Kind.NONE else arg,
+            operand_text(parts, opcode, arg) if target is None else f"to {labels.get(target, leads_to)}",
+            labels.get(place), leads_to, chains[found.innermost[place]],
+            tuple(handlers.get(offset, ())), loaded if isinstance(loaded, CodeType) else None,
         )  # fmt: skip
-    return rows
-
-
-def _chains(source: Source, tree: tuple[Region, ...]) -> list[tuple[Region, ...]]:
-    """For each instruction the regions around it, outermost first: the last one's handler gets what it raises."""
-    chains: list[tuple[Region, ...]] = [()] * len(source.opcodes)
-    for region in tree:
-        chain = region.chain
-        for start, end, *_ in region.entries:
-            first, last = bisect_left(source.starts, start >> 1), bisect_left(source.starts, end >> 1)
-            chains[first:last] = [chain] * (last - first)
-    return chains

@@ -7,11 +7,12 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.printable import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["constant_text", "one_line", "operand_text"]
+__all__ = ["constant_text", "operand_text"]
 
 _REPR = reprlib.Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 40
@@ -100,12 +101,3 @@ _RAW: dict[str, Callable[[int], str]] = {
 def constant_text(value: object) -> str:
     """A constant in a few words; of a code object only the name, since its repr may read all of it."""
     return one_line(f"<code {value.co_qualname}>" if isinstance(value, CodeType) else _REPR.repr(value))
-
-
-def one_line(text: object) -> str:
-    r"""A text without what a terminal or a reader of lines could take for more than text.
-
-    >>> one_line("a\n\x1b[1mb")
-    'a\\n\\x1b[1mb'
-    """
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in str(text))

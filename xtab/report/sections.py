@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
+from xtab.format.printable import one_line
 from xtab.report.gutter import Gutter, draw, draw_lines
 from xtab.report.lanes import tone
 from xtab.report.listing import show
-from xtab.report.operands import one_line
 from xtab.report.source_text import line_span
+from xtab.report.words import file_line, lines_of_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -156,7 +157,7 @@ def _section(listing: Listing, number: int, anchors: dict[int, str]) -> Section:
     first, last = line_span(listing.code)
     return Section(
         listing, one_line(listing.name), anchor, number,
-        f"{one_line(listing.code.co_filename)}:{listing.code.co_firstlineno}",
+        file_line(listing.code.co_filename, listing.code.co_firstlineno),
         tuple(views.values()), tuple(_runs(listing, prefix, anchors, views)),
         draw(listing.rows, listing.shown), draw(listing.rows, listing.regions),
         first, last, draw_lines(first, last, listing.shown), prefix,
@@ -175,13 +176,13 @@ def _views(listing: Listing, prefix: str) -> dict[Region, RegionView]:
             waiting += [region, around]
             continue
         color = tone(region)
-        lines = _lines(region.location)
-        words = [f"{region.letter} {one_line(region.label)}: "]
+        lines = lines_of_source(region.location)
+        words = [f"{region}: "]
         words.append(f"lines {lines}, " if lines else "")
         words.append(f"handler at {region.handler}, depth {region.depth}")
-        words.append(f", in {around.letter} {one_line(around.label)}" if around is not None else "")
+        words.append(f", in {around}" if around is not None else "")
         views[region] = RegionView(
-            region, one_line(region.label), _region_anchor(prefix, region), "cs" if color is None else f"c{color}",
+            region, region.label, _region_anchor(prefix, region), "cs" if color is None else f"c{color}",
             f"{prefix}@{region.handler}", lines, "".join(words),
             tuple(f"[{start},{end})" for start, end in region.pieces),
             None if around is None else views[around],
@@ -192,12 +193,6 @@ def _views(listing: Listing, prefix: str) -> dict[Region, RegionView]:
 
 def _region_anchor(prefix: str, region: Region) -> str:
     return f"{prefix}:{region.letter}" if prefix else region.letter
-
-
-def _lines(place: Location | None) -> str:
-    if place is None or place.line is None:
-        return ""
-    return str(place.line) if place.end_line in {None, place.line} else f"{place.line}-{place.end_line}"
 
 
 def _runs(listing: Listing, prefix: str, anchors: dict[int, str], views: dict[Region, RegionView]) -> Iterator[Run]:
@@ -260,6 +255,6 @@ def _position(place: Location | None) -> str:
     if place is None or place.line is None:
         return "--"
     if place.column is None:
-        return _lines(place)
+        return lines_of_source(place)
     end = "" if place.end_line in {None, place.line} else f"{place.end_line}:"
     return f"{place.line}:{place.column}-{end}{place.end_column}"

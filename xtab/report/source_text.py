@@ -1,4 +1,4 @@
-"""`source_text` and `line_span`: the source that a code object was compiled from, where it can be found."""
+"""`source_text`, `line_span` and their kin: the source that a code object was compiled from, where it can be found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtab.format.code import code_objects
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["line_span", "source_text"]
+__all__ = ["holds_line", "line_span", "remember_text", "source_text"]
 
 
 def source_text(code: CodeType) -> str:
@@ -19,6 +19,22 @@ def source_text(code: CodeType) -> str:
     Functions that were typed at a prompt or into a notebook are found too, as tracebacks find them.
     """
     return "".join(linecache.getlines(code.co_filename))
+
+
+def remember_text(filename: str, text: str) -> None:
+    r"""Let `source_text`, and whatever asks `linecache`, find a text that is in no file.
+
+    >>> remember_text("<made here>", "x = 1\n")
+    >>> source_text(compile("x = 1\n", "<made here>", "exec"))
+    'x = 1\n'
+    """
+    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+
+
+def holds_line(code: CodeType, line: int) -> bool:
+    """Whether a line lies in what a code object was compiled from."""
+    first, last = line_span(code)
+    return first <= line <= last
 
 
 def line_span(code: CodeType) -> tuple[int, int]:

@@ -10,6 +10,8 @@ import ast
 import warnings
 from typing import NamedTuple
 
+from xtab.report.words import line_words
+
 __all__ = ["notes_on"]
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -84,8 +86,7 @@ def _of_try(statement: ast.Try | ast.TryStar, part: str, line: int) -> str:
 
 
 def _lines(body: list[ast.stmt]) -> str:
-    first, last = body[0].lineno, body[-1].end_lineno or body[-1].lineno
-    return f"line {first}" if first == last else f"lines {first}-{last}"
+    return line_words(body[0].lineno, body[-1].end_lineno)
 
 
 def _path(tree: ast.Module, line: int) -> list[_Around]:

@@ -3,7 +3,7 @@
 1. `lines_of` makes lines one after another, so that a reader sees the first before the last is made. A line is pieces
    of text, each with the name of a `Style`.
 2. Which column a region has, and what it looks like in a row, is told by `xtab.report.lanes`; here that becomes a
-   glyph. Beyond `_LANES` columns the outermost become one: ``+3`` for three regions in it.
+   glyph. Beyond `FEW` columns the outermost become one: ``+3`` for three regions in it.
 3. `paint` makes a text of a line, with colours or without. Letters tell the regions apart: nothing is lost without.
 """
 
@@ -13,8 +13,9 @@ import linecache
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from xtab.report.lanes import Mark, lay_out, tone
-from xtab.report.operands import one_line
+from xtab.format.printable import one_line
+from xtab.report.lanes import FEW, Mark, lay_out, tone
+from xtab.report.words import count, file_line, line_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from xtab.analysis.regions import Region
     from xtab.analysis.verify import Problem
     from xtab.format.exception_table import ExceptionTableEntry
-    from xtab.report.lanes import Drawn, Lane
+    from xtab.report.lanes import Drawn, Run
     from xtab.report.listing import Listing, Row
 
 __all__ = [
@@ -36,13 +37,13 @@ __all__ = [
     "region_lines",
     "region_style",
     "text_of",
+    "title",
     "walk",
 ]
 
 Line = list[tuple[str, str]]
 """Pieces of a line: a text, and its style or ""."""
 
-_LANES = 6
 _PIECES = 4
 """Ranges of a region that are listed; the rest is counted."""
 _OPERAND = 40
@@ -55,7 +56,8 @@ GLYPHS = "".join(_GLYPHS.values()) + "◀→"
 """What a stream must be able to carry; otherwise `View.ascii` is for it."""
 
 _SGR = {
-    "0": "36", "1": "33", "2": "35", "3": "32", "4": "94", "dim": "2", "bold": "1", "problem": "1;31", "warning": "1;33"
+    "0": "36", "1": "33", "2": "35", "3": "32", "4": "94", "dim": "2", "bold": "1", "problem": "1;31", "warning": "1;33",
+    "added": "34", "removed": "35", "changed": "33",
 }  # fmt: skip
 """The control sequence of each style; the numbers are the tones of regions. Red is for problems only."""
 
@@ -69,6 +71,14 @@ class View:
     source: bool = False  #: each line of the source above its instructions
     ascii: bool = False  #: no glyph that an old terminal can't show
     color: bool = False  #: control sequences for colours
+
+
+class _Active(NamedTuple):
+    """What is drawn in the rows of a run."""
+
+    what: Drawn
+    column: int
+    run: Run
 
 
 class _Entry(NamedTuple):
@@ -143,41 +153,48 @@ def region_style(region: Region) -> str:
     return "dim" if number is None else str(number)
 
 
-def problem_lines(problem: Problem) -> Iterator[Line]:
-    """A problem: one line that editors and `grep` understand, and what to do."""
-    place = problem.filename if problem.line is None else f"{problem.filename}:{problem.line}"
-    style = "problem" if problem.severity == "error" else "warning"
-    kind = "" if problem.severity == "error" else "warning: "
+def problem_lines(problem: Problem, *, file: str = "", around: Iterable[str] = ()) -> Iterator[Line]:
+    """A problem: one line that editors and `grep` understand, the instructions around it, and what to do.
+
+    Args:
+        problem: what to tell.
+        file: what was read, for a problem that names no source.
+        around: the lines of `xtab.report.excerpt`.
+    """
+    style = "problem" if problem.is_error else "warning"
+    kind = "" if problem.is_error else "warning: "
     yield [
-        (one_line(place) + ": ", "bold"),
+        (file_line(problem.filename or file, problem.line) + ": ", "bold"),
         (f"{problem.code} {problem.name}", style),
         (one_line(f": {kind}{problem.place}: {problem.message}"), ""),
     ]
+    for line in around:
+        yield [(f"  {line}", style if line.startswith(">") else "dim")]
     if problem.hint:
         yield [("hint: ", "bold"), (one_line(problem.hint), "")]
 
 
 def _head(listing: Listing) -> Line:
     code = listing.code
-    counts = f"{_count(len(listing.entries), 'entry', 'entries')}, {_count(len(listing.regions), 'region', 'regions')}"
+    counts = f"{count(len(listing.entries), 'entry', 'entries')}, {count(len(listing.regions), 'region')}"
     if len(listing.shown) < len(listing.regions):
         counts += f" ({len(listing.shown)} shown)"
     problems = listing.problems
-    wrong = any(problem.severity == "error" for problem in problems)
-    verdict = _count(len(problems), "problem", "problems") if problems else "ok"
+    wrong = any(problem.is_error for problem in problems)
+    verdict = count(len(problems), "problem") if problems else "ok"
     return [
-        (one_line(listing.name), "bold"),
-        (f"  {one_line(code.co_filename)}:{code.co_firstlineno}", ""),
+        *title(listing.name, code.co_filename, code.co_firstlineno),
         (f"   {listing.version}", ""),
         (f"   {counts}" if listing.entries else "   no exception table", ""),
-        (f"   stack {'?' if listing.stack_needed is None else listing.stack_needed} of {code.co_stacksize}", ""),
+        (f"   stack {listing.stack_needed} of {code.co_stacksize}", ""),
         ("   ", ""),
         (verdict, "problem" if wrong else "warning" if problems else ""),
     ]
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+def title(qualname: str, filename: str, firstlineno: int) -> Line:
+    """How the head of each code object begins: what it is called, and where it stands."""
+    return [(one_line(qualname), "bold"), (f"  {file_line(filename, firstlineno)}", "")]
 
 
 class _Rows:
@@ -188,7 +205,7 @@ class _Rows:
         self._view = view
         self._lanes = lay_out(listing.rows, shown)
         self._columns = max((lane.column + 1 for lane in self._lanes.values()), default=0)
-        self._folded = max(0, self._columns - _LANES)
+        self._folded = max(0, self._columns - FEW)
         self._width = max((len(each.letter) for each in shown), default=1)
         self._glyphs = _ASCII if view.ascii else _GLYPHS
         self._faults = {problem.offset for problem in listing.problems}
@@ -206,14 +223,15 @@ class _Rows:
         gutter = self._gutter_width()
         regions = "regions" if gutter else ""
         yield [(f" {'line':>{self._lines}} {'':{self._labels}} {'off':>5} {'dep':>3}  {regions}", "dim")]
-        starting: dict[int, list[tuple[Drawn, Lane]]] = {}
-        for each, lane in self._lanes.items():
-            starting.setdefault(lane.first, []).append((each, lane))
-        active: list[tuple[Drawn, Lane]] = []
+        starting: dict[int, list[_Active]] = {}
+        for each, (column, runs) in self._lanes.items():
+            for run in runs:
+                starting.setdefault(run.first, []).append(_Active(each, column, run))
+        active: list[_Active] = []
         seen: set[int] = set()
         before: int | None = -1
         for place, row in enumerate(self._listing.rows):
-            active = [(each, lane) for each, lane in active if place < lane.first + len(lane.marks)]
+            active = [each for each in active if place < each.run.end]
             active += starting.get(place, ())
             if self._view.source and row.line and row.line not in seen:
                 seen.add(row.line)
@@ -260,21 +278,21 @@ class _Rows:
     def _gutter_width(self) -> int:
         if not self._columns:
             return 0
-        columns = min(self._columns, _LANES) * (self._width + 1) + (4 if self._folded else 0)
+        columns = min(self._columns, FEW) * (self._width + 1) + (4 if self._folded else 0)
         return max(len("regions"), columns) + 1
 
-    def _gutter(self, place: int, active: Iterable[tuple[Drawn, Lane]], width: int) -> Line:
+    def _gutter(self, place: int, active: Iterable[_Active], width: int) -> Line:
         """The columns of a row: a glyph for each that something is in."""
         if not width:
             return []
         cells: dict[int, tuple[str, str]] = {}
         folded = 0
-        for each, lane in active:
-            mark = lane.marks[place - lane.first]
-            if lane.column < self._folded:
+        for each, in_column, run in active:
+            mark = run.marks[place - run.first]
+            if in_column < self._folded:
                 folded += mark not in {Mark.HOLE, Mark.QUIET}
                 continue
-            cells[lane.column] = each.letter if mark == Mark.TAG else self._glyphs[mark], self._style(each)
+            cells[in_column] = each.letter if mark == Mark.TAG else self._glyphs[mark], self._style(each)
         line: Line = []
         if self._folded:
             line.append((f"{f'+{folded}' if folded else '':<4}", "dim"))
@@ -314,10 +332,8 @@ def _region_cells(region: Region, shown: set[Region]) -> tuple[str, ...]:
     around = region.parent if shown else None
     while around is not None and around not in shown:
         around = around.parent
-    lines = ""
-    if region.location is not None and region.location.line is not None:
-        first, last = region.location.line, region.location.end_line
-        lines = f"lines {first}-{last}" if last not in {None, first} else f"line {first}"
+    where = region.location
+    lines = "" if where is None or where.line is None else line_words(where.line, where.end_line)
     covers = " ".join(f"[{start},{end})" for start, end in region.pieces[:_PIECES])
     if len(region.pieces) > _PIECES:
         covers += f" and {len(region.pieces) - _PIECES} more"
@@ -329,7 +345,7 @@ def _region_cells(region: Region, shown: set[Region]) -> tuple[str, ...]:
 
 def entry_lines(entries: Sequence[ExceptionTableEntry], regions: Sequence[Region], *, ascii: bool) -> Iterator[Line]:  # noqa: A002
     """A line an entry of the table, as it is stored, and the region that it belongs to, where that is known."""
-    owners = {(region.handler, region.depth, region.lasti): region for region in regions}
+    owners = {region.key: region for region in regions}
     arrow = "->" if ascii else "→"
     rows = [
         (f"#{number}", f"[{start},{end})", f"{arrow} {target}", f"depth {depth}", "lasti" if lasti else "")
@@ -339,5 +355,5 @@ def entry_lines(entries: Sequence[ExceptionTableEntry], regions: Sequence[Region
     for entry, cells in zip(entries, rows, strict=True):
         text = "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         region = owners.get(entry[2:])
-        name = [] if region is None else [(f"  {region.letter} {region.label}", region_style(region))]
+        name = [] if region is None else [(f"  {region}", region_style(region))]
         yield [(f"  {text}", ""), *name]

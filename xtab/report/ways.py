@@ -11,7 +11,6 @@ from bisect import bisect_left
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from typing import TYPE_CHECKING, NamedTuple
 
-from xtab.analysis.code_map import CodeMap
 from xtab.analysis.region_kinds import Kind
 from xtab.analysis.unwind import way_from
 from xtab.format.opcodes import CURRENT
@@ -84,9 +83,8 @@ def ways(listing: Listing, line: int, *, spanned: bool = False) -> list[Way]:
         rows = _around(listing, line)
     raising = [row for row in rows if not (row.opname in _ONLY_NO_MEMORY or _only_on_signal(row))]
     found: dict[tuple[Region | None, ...], tuple[list[Row], tuple[Stop, ...]]] = {}
-    code_map = CodeMap.of(listing.code)
     for row in raising or rows:
-        stops = tuple(_stops(listing, code_map, row))
+        stops = tuple(_stops(listing, row))
         key = tuple(stop.region for stop in stops)
         found.setdefault(key, ([], stops))[0].append(row)
     return [Way(tuple(each), stops, bool(raising)) for each, stops in found.values()]
@@ -112,15 +110,13 @@ def _around(listing: Listing, line: int) -> list[Row]:
     return spans[min(spans)] if spans else []
 
 
-def _stops(listing: Listing, code_map: CodeMap, row: Row) -> Iterator[Stop]:
-    steps = way_from(code_map, code_map.place_at(row.offset))
-    own = {region.letter: region for region in listing.regions}
+def _stops(listing: Listing, row: Row) -> Iterator[Stop]:
+    steps = way_from(listing.code_map, listing.code_map.place_at(row.offset))
     for number, step in enumerate(steps, 1):
         region = step.region
         if region is None:
             yield Stop(None, None, _caller(listing.code))
         elif not region.bookkeeping or number == len(steps):
-            region = own[region.letter]
             words = (_LAST_WORDS if number == len(steps) else _WORDS).get(region.kind) or _WORDS.get(region.kind, "")
             yield Stop(region, _handler_line(listing, region), words)
 

@@ -15,9 +15,10 @@ from __future__ import annotations
 import sys
 import threading
 import traceback
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from xtab.runtime.tracebacks import filter_traceback
+from xtab.runtime.tracebacks import filter_traceback, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,6 +43,9 @@ def install_excepthook(*steps: Step) -> InstalledHooks:
         What takes the hooks out again: with its ``uninstall()``, or at the end of a ``with``. Hooks that were there
         before are called as before, and those that others install later stay.
 
+    Raises:
+        TypeError: a step can't be called.
+
     >>> import sys
     >>> before = sys.excepthook
     >>> with install_excepthook():
@@ -50,6 +54,9 @@ def install_excepthook(*steps: Step) -> InstalledHooks:
     >>> sys.excepthook is before
     True
     """
+    for step in steps:
+        if not callable(step):
+            raise TypeError(f"expected functions that take an exception, but found {step!r:.80}")
     return InstalledHooks(steps or (filter_traceback,))
 
 
@@ -119,11 +126,20 @@ def _applied(step: Step, exc: BaseException) -> BaseException:
         changed: object = step(exc)
         if isinstance(changed, BaseException):
             return changed
-        fault = f"expected an exception from it, but found {changed!r:.80}"
+        fault = f"expected an exception from it, but found one of type {type(changed).__qualname__}"
     except Exception as error:  # noqa: BLE001 (whatever it is, the user's error must be shown)
-        fault = f"{type(error).__name__}: {error}"
-    exc.add_note(f"(xtab: {getattr(step, '__qualname__', repr(step))} failed on this error: {fault})")
+        fault = "".join(traceback.format_exception_only(error)).strip()  # also of those that can't be made a string
+    with suppress(Exception):  # what is in __notes__ may be anything
+        name = getattr(step, "__qualname__", type(step).__qualname__)
+        BaseException.add_note(exc, f"(xtab: {name} failed on this error: {fault})")
     return exc
+
+
+def _print(exc: BaseException, title: str = "") -> None:
+    """As Python's own hooks do, which are silent where there is no `sys.stderr`."""
+    if sys.stderr is not None:
+        sys.stderr.write(title)
+        traceback.print_exception(exc)
 
 
 class _MainHook(_Hook):
@@ -132,11 +148,11 @@ class _MainHook(_Hook):
     def __call__(self, kind: type[BaseException], exc: BaseException | None, trace: Any, /) -> None:
         if exc is not None and self.active:
             if exc.__traceback__ is None:
-                exc.__traceback__ = trace
+                put(exc, "__traceback__", trace)
             exc = self._changed(exc)
             kind, trace = type(exc), exc.__traceback__
             if self._is_pythons_own() and not _HOOKS_READ_LINECACHE:
-                traceback.print_exception(exc)
+                _print(exc)
                 return
         self._below()(kind, exc, trace)
 
@@ -150,10 +166,8 @@ class _ThreadHook(_Hook):
             exc = self._changed(exc)
             args = threading.ExceptHookArgs((type(exc), exc, exc.__traceback__, args.thread))
             if self._is_pythons_own() and not _HOOKS_READ_LINECACHE and not isinstance(exc, SystemExit):
-                if sys.stderr is not None:
-                    name = threading.get_ident() if args.thread is None else args.thread.name
-                    sys.stderr.write(f"Exception in thread {name}:\n")
-                    traceback.print_exception(exc)
+                name = threading.get_ident() if args.thread is None else args.thread.name
+                _print(exc, f"Exception in thread {name}:\n")
                 return
         self._below()(args)
 

@@ -11,19 +11,22 @@ too: see `xtab.relocate`.
 
 from __future__ import annotations
 
+import threading
 import weakref
+from collections.abc import Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from xtab.errors import TableFormatError, XtabError
 from xtab.format.code import code_of
 from xtab.format.locations import Location
 from xtab.runtime.stand_in import Place, stand_in
-from xtab.runtime.tracebacks import rebuild, related
+from xtab.runtime.tracebacks import put, rebuild, related
+from xtab.transform.arguments import check_types
 from xtab.transform.origins import hold
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from types import TracebackType
 
     from xtab.format.code import HasCode
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["GeneratedFiles"]
 
 _Error = TypeVar("_Error", bound=BaseException)
+_Point: TypeAlias = tuple[int, int, "int | None"]
+_lock = threading.RLock()
+"""Held while an entry is put in; what takes one out with its code needs none, and may run at any time."""
 
 
 class _Original(NamedTuple):
@@ -49,10 +55,7 @@ class _Original(NamedTuple):
         if line is None:
             return None
         if self.positions is not None:
-            try:
-                return self.positions(location)
-            except LookupError:  # a table may well be looked up in
-                return None
+            return self._from_positions(location)
         end_line = line if end_line is None else end_line
         first, last = self._line(line), self._line(end_line)
         if first is None:
@@ -60,6 +63,15 @@ class _Original(NamedTuple):
         if last is None or last < first or column is None or end_column is None:
             return Location(first, first, None, None)
         return Location(first, last, max(column + self.columns, 0), max(end_column + self.columns, 0))
+
+    def _from_positions(self, location: Location) -> Location | None:
+        """What the user's function gives, if that is a place: it is asked while an error is to be shown."""
+        assert self.positions is not None
+        try:
+            line, end_line, column, end_column = self.positions(location)  # type: ignore[misc]  # what is None fails
+            return None if line is None else Location(line, line if end_line is None else end_line, column, end_column)
+        except Exception:  # noqa: BLE001 (whatever it is, the error that is there must be shown)
+            return None
 
     def _line(self, line: int) -> int | None:
         return line + self.shift if self.lines is None else self.lines.get(line)
@@ -92,6 +104,8 @@ class GeneratedFiles:
 
     def __init__(self) -> None:
         self._originals: dict[str, _Original] = {}
+        self._lasting: set[str] = set()  # the names of entries that no code holds
+        self._tokens: weakref.WeakValueDictionary[str, _Token] = weakref.WeakValueDictionary()
 
     def register(
         self,
@@ -117,32 +131,50 @@ class GeneratedFiles:
             columns: what to add to columns, in bytes: those that an indented original has more.
             positions: a map of whole locations, in place of `firstlineno`, `lines` and `columns`. None: it has no
                 image, and is shown as it is.
-            code: if given, the entry goes when this code, all nested in it, and all that xtab made of these, are gone.
+            code: if given, the entry goes when this code, all nested in it, and all that xtab made of these, are gone;
+                and those of other calls for the same file, unless there was one without `code`.
 
         Raises:
             XtabError: the name is registered as something else. Two files need two names.
-            TypeError: `code` has no code.
+            TypeError: `code` has no code, or an argument is of a wrong type.
 
         >>> GeneratedFiles().register("<generated 7>", "model.py", lines={1: 12, 2: 12, 3: 14})
         """
+        check_types(str, generated=generated, filename=filename)
+        check_types(int, firstlineno=firstlineno, columns=columns)
+        _check_maps(name, lines, positions)
+        holder = None if code is None else code_of(code)
         original = _Original(filename, firstlineno - 1, columns, name, lines, positions)
-        known = self._originals.setdefault(generated, original)
-        if known != original:
-            raise XtabError(
-                f"expected a generated file name that is not registered yet, but found {generated!r}, registered for "
-                f"{known.filename!r} with another map; give each generated file a name of its own, or `unregister` it"
-            )
-        if code is not None:
-            token = _Token()
-            weakref.finalize(token, _forget, self._originals, generated, known).atexit = False
-            hold(code_of(code), token)
+        with _lock:
+            known = self._originals.get(generated)
+            if known is not None and known != original:
+                raise XtabError(
+                    f"expected a generated file name that is not registered yet, but found {generated!r}, registered "
+                    f"for {known.filename!r} with another map; give each generated file a name of its own, or "
+                    "`unregister` it"
+                )
+            if holder is None:
+                self._lasting.add(generated)
+                self._originals[generated] = original  # a new one, which no token forgets
+            elif generated not in self._lasting:
+                hold(holder, self._tokens.get(generated) or self._token(generated, original))
+
+    def _token(self, generated: str, original: _Original) -> _Token:
+        """Put an entry in, and give what keeps it as long as any code holds that."""
+        self._originals[generated] = original
+        token = self._tokens[generated] = _Token()
+        weakref.finalize(token, _forget, self._originals, generated, original).atexit = False
+        return token
 
     def unregister(self, generated: str) -> None:
         """Forget a generated file; nothing if it is not known.
 
         >>> GeneratedFiles().unregister("<never heard of>")
         """
-        self._originals.pop(generated, None)
+        with _lock:
+            self._originals.pop(generated, None)
+            self._tokens.pop(generated, None)
+            self._lasting.discard(generated)
 
     def remap(self, exc: _Error) -> _Error:
         """Let the tracebacks of an exception, its causes, contexts and members of groups show the originals.
@@ -160,13 +192,25 @@ class GeneratedFiles:
         >>> GeneratedFiles().remap(error) is error
         True
         """
+        known: dict[_Point, Place | None] = {}  # a recursion passes the same points again and again
+
+        def shown(entry: TracebackType) -> TracebackType:
+            if entry.tb_frame.f_code.co_filename not in self._originals:
+                return entry
+            point = id(entry.tb_frame.f_code), entry.tb_lasti, entry.tb_lineno
+            if point not in known:
+                known[point] = self._place(entry)
+            place = known[point]
+            return entry if place is None else _stand_in(entry, place)
+
         for each in related(exc):
-            shown = rebuild(each.__traceback__, self._shown)
-            if shown is not each.__traceback__:
-                each.__traceback__ = shown
+            rebuilt = rebuild(each.__traceback__, shown)
+            if rebuilt is not each.__traceback__:
+                put(each, "__traceback__", rebuilt)
         return exc
 
-    def _shown(self, entry: TracebackType) -> TracebackType:
+    def _place(self, entry: TracebackType) -> Place | None:
+        """What an entry shall show, or None if it is to stay."""
         code = entry.tb_frame.f_code
         location = _location(entry)
         place = Place(code.co_filename, code.co_firstlineno, code.co_name, code.co_qualname, location)
@@ -177,12 +221,29 @@ class GeneratedFiles:
             if image is None:
                 break
             place = image
-        if place.location is location:
-            return entry
-        try:
-            return stand_in(entry, place)
-        except TableFormatError:  # an image that no line table can hold
-            return entry
+        return None if place.location is location else place
+
+
+def _stand_in(entry: TracebackType, place: Place) -> TracebackType:
+    try:
+        return stand_in(entry, place)
+    except (TableFormatError, TypeError, OverflowError):  # an image that no code object can say
+        return entry
+
+
+def _check_maps(name: object, lines: object, positions: object) -> None:
+    """What is asked while an error is shown must not fail then."""
+    for what, value, expected, good in (
+        ("name", name, "a string, or a mapping from strings to strings", isinstance(name, str) or _maps(name, str)),
+        ("lines", lines, "a mapping from integers to integers", _maps(lines, int)),
+        ("positions", positions, "a function", callable(positions)),
+    ):
+        if value is not None and not good:
+            raise TypeError(f"expected {expected} for {what}, but found {value!r:.80}")
+
+
+def _maps(value: object, kind: type) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(each, kind) for pair in value.items() for each in pair)
 
 
 class _Token:

@@ -14,6 +14,7 @@ See Objects/genobject.c and, for frames that outlive what they belong to, Python
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -64,10 +65,13 @@ def stand_in(entry: TracebackType, place: Place) -> TracebackType:
 
 def _variables(frame: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
     """The arguments of a frame, and its other variables, none of which are globals."""
-    if frame.f_locals is frame.f_globals:
+    found = frame.f_locals  # the frame of a function makes it anew each time
+    if found is frame.f_globals:
         return {}, {}
+    others: dict[str, Any] = {}
+    with suppress(Exception):  # the names of a class body are in whatever its metaclass made for them
+        others.update({name: value for name, value in dict(found).items() if type(name) is str})
     code = frame.f_code
-    others = dict(frame.f_locals)
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
     names = code.co_varnames[:count]

@@ -5,7 +5,9 @@
 2. `rebuild` makes a traceback anew with some entries changed or left out. Entries behind the last change are taken over
    as they are, so a traceback in which nothing changes stays the same object, and none is edited in place: others may
    hold it (Python/traceback.c).
-3. `frames_outside` says whose a frame is: a code object is a module's if it runs in that module's namespace and names
+3. `put` sets what the interpreter sets, past what a class of exceptions makes of assignments: a frozen dataclass, say,
+   refuses them.
+4. `frames_outside` says whose a frame is: a code object is a module's if it runs in that module's namespace and names
    that module's file. So code that a library made for its user, and relocated, is the user's.
 """
 
@@ -25,13 +27,15 @@ if TYPE_CHECKING:
 
     from xtab.format.code import HasCode
 
-__all__ = ["filter_traceback", "frames_outside", "rebuild", "related", "splice_context"]
+__all__ = ["filter_traceback", "frames_outside", "put", "rebuild", "related", "splice_context"]
 
 #: What shall stand for an entry of a traceback: it or another one (whose `tb_next` doesn't count), or None for nothing.
 Change: TypeAlias = "Callable[[TracebackType], TracebackType | None]"
 
 #: An exception, or the class or classes of exceptions.
 Ours: TypeAlias = "BaseException | type[BaseException] | tuple[type[BaseException], ...]"
+
+_Ends: TypeAlias = "dict[int, tuple[BaseException, BaseException | None]]"
 
 _Error = TypeVar("_Error", bound=BaseException)
 _DEBUG = "XTAB_DEBUG"
@@ -70,7 +74,7 @@ def filter_traceback(exc: _Error, keep: Callable[[FrameType], bool] | None = Non
         for each in related(exc, chain=chain):
             filtered = rebuild(each.__traceback__, lambda entry: entry if stays(entry.tb_frame) else None)
             if filtered is not None and filtered is not each.__traceback__:
-                each.__traceback__ = filtered
+                put(each, "__traceback__", filtered)
     return exc
 
 
@@ -140,34 +144,49 @@ def splice_context(exc: _Error, ours: Ours) -> _Error:
     ...     print(repr(splice_context(error, Skip).__context__))
     KeyError("the user's")
     """
+    known: dict[str, _Ends] = {"__cause__": {}, "__context__": {}}
     for each in related(exc):
-        for link in ("__cause__", "__context__"):
-            last, found = _behind(each, ours, link)
+        for link, ends in known.items():
+            last, found = _behind(each, ours, link, ends)
             if last is not each:
                 suppressed = last.__suppress_context__ if link == "__cause__" else each.__suppress_context__
-                setattr(each, link, found)
-                each.__suppress_context__ = suppressed  # setting a cause sets it
+                put(each, link, None if found is each else found)
+                put(each, "__suppress_context__", suppressed)  # setting a cause sets it
     return exc
 
 
-def _behind(start: BaseException, ours: Ours, link: str) -> tuple[BaseException, BaseException | None]:
-    """The last of ours that follow `start` down a chain, or itself, and what comes behind; None if that's a circle."""
-    seen = {id(start)}
+def _behind(
+    start: BaseException, ours: Ours, link: str, ends: _Ends
+) -> tuple[BaseException, BaseException | None]:
+    """The last of ours that follow `start` down a chain, or itself, and what comes behind; None if that's a circle.
+
+    What is found of each of ours is kept in `ends`, so that none is passed twice, however many chains lead to it.
+    """
+    seen = {id(start): start}
     last, found = start, getattr(start, link)
     while found is not None and (found is ours if isinstance(ours, BaseException) else isinstance(found, ours)):
+        if id(found) in ends:
+            last, found = ends[id(found)]
+            break
         if id(found) in seen:
-            return last, None
-        seen.add(id(found))
+            found = None
+            break
+        seen[id(found)] = found
         last, found = found, getattr(found, link)
-    return last, None if found is start else found
+    del seen[id(start)]  # it need not be one of ours
+    ends.update(dict.fromkeys(seen, (last, found)))
+    return last, found
 
 
 def related(exc: BaseException, *, chain: bool = True) -> Iterator[BaseException]:
-    """An exception, and all that hang on it, each once.
+    """An exception, and all that hang on it, each once; what hangs on one is looked up after it was given.
 
     Args:
         exc: where to begin.
         chain: whether to go on to causes and contexts too, and not only to members of exception groups.
+
+    Raises:
+        TypeError: `exc` is no exception.
 
     >>> error = ValueError()
     >>> error.__context__ = KeyError()
@@ -175,6 +194,8 @@ def related(exc: BaseException, *, chain: bool = True) -> Iterator[BaseException
     >>> [type(each).__name__ for each in related(error)]
     ['ValueError', 'KeyError']
     """
+    if not isinstance(exc, BaseException):
+        raise TypeError(f"expected an exception, but found {exc!r:.80} of type {type(exc).__qualname__}")
     seen: set[int] = set()
     waiting: list[BaseException | None] = [exc]
     while waiting:
@@ -182,11 +203,26 @@ def related(exc: BaseException, *, chain: bool = True) -> Iterator[BaseException
         if each is None or id(each) in seen:
             continue
         seen.add(id(each))
+        yield each
         if chain:
             waiting += (each.__context__, each.__cause__)
         if isinstance(each, BaseExceptionGroup):
             waiting += reversed(each.exceptions)
-        yield each
+
+
+def put(exc: BaseException, name: str, value: object) -> None:
+    """Set ``__traceback__``, ``__cause__``, ``__context__`` or ``__suppress_context__``, whatever `exc` says to that.
+
+    >>> import dataclasses
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Failed(Exception):
+    ...     code: int
+    >>> error = Failed(3)
+    >>> put(error, "__context__", KeyError())
+    >>> error.__context__
+    KeyError()
+    """
+    vars(BaseException)[name].__set__(exc, value)
 
 
 def rebuild(traceback: TracebackType | None, change: Change) -> TracebackType | None:

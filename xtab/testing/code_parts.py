@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
 from xtab.format.locations import Location, LocationEntry, assemble_location_table
 from xtab.format.opcodes import CURRENT
-from xtab.format.units import RawInstruction, join_code, split_code
+from xtab.format.units import RawInstruction, join_code, prefixes_for, split_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xtab.analysis.verify.parts import CodeParts
 
     Line = tuple[str, int | str] | str
-    Region = tuple[str, str, str, int, bool]
+    Labelled = tuple[str, str, str, int, bool]
 
 __all__ = ["find", "swap", "with_code", "with_instructions"]
 
@@ -84,7 +84,7 @@ def with_code(parts: CodeParts, code: bytes) -> CodeParts:
 
 
 def with_instructions(
-    parts: CodeParts, lines: Iterable[Line], regions: Iterable[Region] = (), stacksize: int = 16
+    parts: CodeParts, lines: Iterable[Line], entries: Iterable[Labelled] = (), stacksize: int = 16
 ) -> CodeParts:
     """The parts with these instructions, as they stand; caches and EXTENDED_ARG are added.
 
@@ -93,7 +93,7 @@ def with_instructions(
         lines: ``("LOAD_CONST", 0)`` is an instruction, ``"again"`` a label, and ``("JUMP_BACKWARD", "again")`` leads to
             it. Conditional jumps have the names of 3.12 and later. What begins with a question mark, as in
             ``("?TO_BOOL", 0)``, is left out where the version hasn't got it.
-        regions: of the exception table, in any order: (label of the start, label of the end, label of the handler,
+        entries: of the exception table, in any order: (label of the start, label of the end, label of the handler,
             depth, lasti).
         stacksize: what becomes co_stacksize.
 
@@ -112,18 +112,19 @@ def with_instructions(
             arg if isinstance(arg, int) else _distance(op, places[index + 1], places[labels[arg]])
             for index, (op, (_, arg)) in enumerate(zip(opcodes, names, strict=True))
         ]
-        needed = [max((arg.bit_length() - 1) // 8, 0) for arg in args]
+        needed = [prefixes_for(arg) for arg in args]
         if all(map(le, needed, prefixes)):
             break
         prefixes = list(map(max, needed, prefixes))
     rows = zip(opcodes, args, prefixes, strict=True)
     code = join_code(RawInstruction(0, op, arg, count, bytes(2 * CURRENT.caches[op])) for op, arg, count in rows)
     place = {label: 2 * places[index] for label, index in labels.items()}
-    entries = [
-        ExceptionTableEntry(place[start], place[end], place[target], depth, lasti)
-        for start, end, target, depth, lasti in regions
-    ]
-    table = assemble_exception_table(entries)
+    table = assemble_exception_table(
+        [
+            ExceptionTableEntry(place[start], place[end], place[target], depth, lasti)
+            for start, end, target, depth, lasti in entries
+        ]
+    )
     return with_code(parts, code)._replace(exceptiontable=table, stacksize=stacksize)
 
 

@@ -17,7 +17,7 @@ from inspect import CO_OPTIMIZED
 from typing import TYPE_CHECKING, Any
 
 from xtab.format.opcodes import CURRENT, Kind
-from xtab.format.units import join_code, split_code
+from xtab.format.units import join_code, prefixes_for, split_code
 from xtab.model.assemble import assemble
 from xtab.model.decode import decode
 from xtab.model.instruction import Instruction
@@ -64,7 +64,7 @@ def with_class_facts(code: CodeType, qualname: str, first_line: int) -> CodeType
     constants = _Constants(code, instructions)
     for index, value in edits.items():
         constants.exchange(index, value)
-    if any(_prefixes(instructions[index].arg) != instructions[index].prefixes for index in edits):
+    if any(prefixes_for(instructions[index].arg) != instructions[index].prefixes for index in edits):
         return _assembled(code, {index: (instructions[index].opcode, edits[index]) for index in edits}, constants)
     return code.replace(co_code=join_code(instructions), co_consts=tuple(constants.values))
 
@@ -75,7 +75,7 @@ def _stores(code: CodeType, instructions: list[RawInstruction]) -> list[tuple[in
     stored = {
         index: code.co_names[each.arg]
         for index, each in enumerate(instructions[:12])  # RESUME, cells, free variables; three loads and stores
-        if each.opcode == _STORE_NAME
+        if each.opcode == _STORE_NAME and each.arg < len(code.co_names)
     }
     start = next((index for index, name in stored.items() if name == "__module__"), 0)
     if not start or instructions[start - 1].opcode != _LOAD_NAME:
@@ -84,7 +84,7 @@ def _stores(code: CodeType, instructions: list[RawInstruction]) -> list[tuple[in
         if stored.get(index) != name:
             break
         load = instructions[index - 1]
-        if load.opcode == _LOAD_CONST:
+        if load.opcode == _LOAD_CONST and load.arg < len(code.co_consts):
             found.append((index - 1, name, code.co_consts[load.arg]))
         elif load.opcode == _LOAD_SMALL_INT:
             found.append((index - 1, name, load.arg))
@@ -99,7 +99,7 @@ class _Constants:
         self._instructions = instructions
         self._uses = [0] * len(self.values)
         for each in instructions:
-            if CURRENT.kind[each.opcode] == Kind.CONST:
+            if CURRENT.kind[each.opcode] == Kind.CONST and each.arg < len(self._uses):
                 self._uses[each.arg] += 1
 
     def exchange(self, index: int, value: Any) -> None:
@@ -127,11 +127,6 @@ class _Constants:
             self._uses.append(0)
         self._uses[number] += 1
         return number
-
-
-def _prefixes(arg: int) -> int:
-    """How many EXTENDED_ARG an operand needs: neither too few nor, as debug builds demand, too many."""
-    return max((arg.bit_length() - 1) // 8, 0)
 
 
 def _assembled(code: CodeType, edits: dict[int, tuple[int, Any]], constants: _Constants) -> CodeType:

@@ -10,15 +10,14 @@ What the versions differ in is data of `xtab.format.opcodes`; the shapes are tho
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from xtab.errors import XtabError
 from xtab.format.opcodes import CURRENT, Kind
+from xtab.model.arguments import instructions_given, require
 from xtab.model.instruction import Instruction
 from xtab.model.tables import Cell, Free
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = [
     "build_tuple",
@@ -74,17 +73,17 @@ def load_name(name: str) -> list[Instruction]:
     >>> load_name("x")
     [Instruction('LOAD_NAME', 'x')]
     """
-    return [Instruction("LOAD_NAME", name)]
+    return [Instruction("LOAD_NAME", _name(name))]
 
 
 def store_name(name: str) -> list[Instruction]:
     """Bind a name of a module or class body to the value on the stack."""
-    return [Instruction("STORE_NAME", name)]
+    return [Instruction("STORE_NAME", _name(name))]
 
 
 def delete_name(name: str) -> list[Instruction]:
     """Unbind a name of a module or class body; NameError if it isn't bound."""
-    return [Instruction("DELETE_NAME", name)]
+    return [Instruction("DELETE_NAME", _name(name))]
 
 
 def load_global(name: str) -> list[Instruction]:
@@ -93,17 +92,17 @@ def load_global(name: str) -> list[Instruction]:
     >>> load_global("print")
     [Instruction('LOAD_GLOBAL', 'print')]
     """
-    return [Instruction("LOAD_GLOBAL", name)]
+    return [Instruction("LOAD_GLOBAL", _name(name))]
 
 
 def store_global(name: str) -> list[Instruction]:
     """Bind a global to the value on the stack."""
-    return [Instruction("STORE_GLOBAL", name)]
+    return [Instruction("STORE_GLOBAL", _name(name))]
 
 
 def delete_global(name: str) -> list[Instruction]:
     """Unbind a global; NameError if it isn't bound."""
-    return [Instruction("DELETE_GLOBAL", name)]
+    return [Instruction("DELETE_GLOBAL", _name(name))]
 
 
 def load_local(name: str, *, check: bool = False) -> list[Instruction]:
@@ -117,17 +116,17 @@ def load_local(name: str, *, check: bool = False) -> list[Instruction]:
     >>> load_local("x")
     [Instruction('LOAD_FAST', 'x')]
     """
-    return [Instruction(_CHECKED_LOAD if check else "LOAD_FAST", name)]
+    return [Instruction(_CHECKED_LOAD if check else "LOAD_FAST", _name(name))]
 
 
 def store_local(name: str) -> list[Instruction]:
     """Bind a local variable to the value on the stack."""
-    return [Instruction("STORE_FAST", name)]
+    return [Instruction("STORE_FAST", _name(name))]
 
 
 def delete_local(name: str) -> list[Instruction]:
     """Unbind a local variable; UnboundLocalError if it isn't bound."""
-    return [Instruction("DELETE_FAST", name)]
+    return [Instruction("DELETE_FAST", _name(name))]
 
 
 def load_cell(name: str) -> list[Instruction]:
@@ -136,17 +135,17 @@ def load_cell(name: str) -> list[Instruction]:
     >>> load_cell("x")
     [Instruction('LOAD_DEREF', Cell('x'))]
     """
-    return [Instruction("LOAD_DEREF", Cell(name))]
+    return [Instruction("LOAD_DEREF", Cell(_name(name)))]
 
 
 def store_cell(name: str) -> list[Instruction]:
     """Bind a local variable that inner functions see to the value on the stack."""
-    return [Instruction("STORE_DEREF", Cell(name))]
+    return [Instruction("STORE_DEREF", Cell(_name(name)))]
 
 
 def delete_cell(name: str) -> list[Instruction]:
     """Unbind a local variable that inner functions see."""
-    return [Instruction("DELETE_DEREF", Cell(name))]
+    return [Instruction("DELETE_DEREF", Cell(_name(name)))]
 
 
 def load_free(name: str) -> list[Instruction]:
@@ -155,17 +154,17 @@ def load_free(name: str) -> list[Instruction]:
     >>> load_free("x")
     [Instruction('LOAD_DEREF', Free('x'))]
     """
-    return [Instruction("LOAD_DEREF", Free(name))]
+    return [Instruction("LOAD_DEREF", Free(_name(name)))]
 
 
 def store_free(name: str) -> list[Instruction]:
     """Bind an outer function's variable to the value on the stack."""
-    return [Instruction("STORE_DEREF", Free(name))]
+    return [Instruction("STORE_DEREF", Free(_name(name)))]
 
 
 def delete_free(name: str) -> list[Instruction]:
     """Unbind an outer function's variable."""
-    return [Instruction("DELETE_DEREF", Free(name))]
+    return [Instruction("DELETE_DEREF", Free(_name(name)))]
 
 
 def load_attr(owner: Iterable[Instruction], name: str) -> list[Instruction]:
@@ -178,17 +177,17 @@ def load_attr(owner: Iterable[Instruction], name: str) -> list[Instruction]:
     >>> load_attr(load_local("x"), "y")
     [Instruction('LOAD_FAST', 'x'), Instruction('LOAD_ATTR', 'y')]
     """
-    return [*owner, Instruction("LOAD_ATTR", name)]
+    return [*_operand(owner, "the owner"), Instruction("LOAD_ATTR", _name(name))]
 
 
 def store_attr(owner: Iterable[Instruction], name: str) -> list[Instruction]:
     """Set an attribute to the value on the stack; `owner` is an operand, or ``()`` for what stands above that value."""
-    return [*owner, Instruction("STORE_ATTR", name)]
+    return [*_operand(owner, "the owner"), Instruction("STORE_ATTR", _name(name))]
 
 
 def delete_attr(owner: Iterable[Instruction], name: str) -> list[Instruction]:
     """Delete an attribute; `owner` is an operand, or ``()`` for the value on the stack."""
-    return [*owner, Instruction("DELETE_ATTR", name)]
+    return [*_operand(owner, "the owner"), Instruction("DELETE_ATTR", _name(name))]
 
 
 def load_import(module: str, name: str) -> list[Instruction]:
@@ -199,8 +198,8 @@ def load_import(module: str, name: str) -> list[Instruction]:
     """
     return [
         *load_const(0),  # not relative
-        *load_const((name,)),
-        Instruction("IMPORT_NAME", module, flags=CURRENT.eager_import),
+        *load_const((_name(name),)),
+        Instruction("IMPORT_NAME", _name(module), flags=CURRENT.eager_import),
         Instruction("IMPORT_FROM", name),
         Instruction("SWAP", 2),
         Instruction("POP_TOP"),
@@ -209,7 +208,7 @@ def load_import(module: str, name: str) -> list[Instruction]:
 
 def pop(count: int = 1) -> list[Instruction]:
     """Drop values from the stack."""
-    return [Instruction("POP_TOP") for _ in range(count)]
+    return [Instruction("POP_TOP") for _ in range(_count(count))]
 
 
 def duplicate() -> list[Instruction]:
@@ -223,7 +222,7 @@ def return_(value: Iterable[Instruction] = ()) -> list[Instruction]:
     >>> return_(load_const(1))
     [Instruction('LOAD_CONST', 1), Instruction('RETURN_VALUE')]
     """
-    return [*value, Instruction("RETURN_VALUE")]
+    return [*_operand(value, "the value"), Instruction("RETURN_VALUE")]
 
 
 def raise_(value: Iterable[Instruction] | None = None) -> list[Instruction]:
@@ -236,7 +235,9 @@ def raise_(value: Iterable[Instruction] | None = None) -> list[Instruction]:
     >>> raise_()
     [Instruction('RAISE_VARARGS', 0)]
     """
-    return [*(value or ()), Instruction("RAISE_VARARGS", int(value is not None))]
+    if value is None:
+        return [Instruction("RAISE_VARARGS", 0)]
+    return [*_operand(value, "the exception"), Instruction("RAISE_VARARGS", 1)]
 
 
 def jump_if(condition: bool, target: Instruction, *, exact: bool = False) -> list[Instruction]:
@@ -250,6 +251,7 @@ def jump_if(condition: bool, target: Instruction, *, exact: bool = False) -> lis
     >>> jump_if(True, Instruction("NOP"), exact=True)[0].target
     Instruction('NOP')
     """
+    require(target, Instruction, "an instruction to jump to")
     word = "TRUE" if condition else "FALSE"
     plain = f"POP_JUMP_IF_{word}"
     return [
@@ -282,11 +284,11 @@ def call(
     >>> code.instructions[1].opname in ("PUSH_NULL", "LOAD_CONST")
     True
     """
-    keywords = dict(keywords or {})
+    called = _with_null(_operand(function, "the function", "load_global"))
+    positional, named = _arguments(arguments, keywords)
     if star is not None or double_star is not None:
-        return _with_null(function) + _call_with_collections(arguments, keywords, star, double_star)
-    values = [each for argument in (*arguments, *keywords.values()) for each in argument]
-    return [*_with_null(function), *values, *call_instructions(len(arguments) + len(keywords), tuple(keywords))]
+        return called + _call_with_collections(positional, named, star, double_star)
+    return [*called, *_call_with(positional, named)]
 
 
 def call_method(
@@ -305,10 +307,9 @@ def call_method(
     if star is not None or double_star is not None:
         function = load_attr(owner, name)
         return call(function, *arguments, keywords=keywords, star=star, double_star=double_star)
-    method = Instruction("LOAD_METHOD", name) if "LOAD_METHOD" in _HAS else Instruction("LOAD_ATTR", name, flags=1)
-    keywords = dict(keywords or {})
-    values = [each for argument in (*arguments, *keywords.values()) for each in argument]
-    return [*owner, method, *values, *call_instructions(len(arguments) + len(keywords), tuple(keywords))]
+    known = "LOAD_METHOD" in _HAS
+    method = Instruction("LOAD_METHOD", _name(name)) if known else Instruction("LOAD_ATTR", _name(name), flags=1)
+    return [*_operand(owner, "the owner"), method, *_call_with(*_arguments(arguments, keywords))]
 
 
 def call_on_stack(count: int, keywords: Sequence[str] = ()) -> list[Instruction]:
@@ -324,8 +325,8 @@ def call_on_stack(count: int, keywords: Sequence[str] = ()) -> list[Instruction]
     >>> [each.opname for each in call_on_stack(2)][-1]
     'CALL'
     """
-    names = tuple(keywords)
-    if not 0 <= len(names) <= count:
+    names = _names(keywords)
+    if not 0 <= len(names) <= _count(count):
         raise XtabError(f"expected at most {count} names for {count} arguments, but found {names!r}")
     if count > len(names):
         return call_instructions(count - 1, names)
@@ -341,7 +342,7 @@ def call_on_stack(count: int, keywords: Sequence[str] = ()) -> list[Instruction]
 
 def build_tuple(count: int) -> list[Instruction]:
     """Make a tuple of the `count` highest values; with BUILD_TUPLE only if there are any, as CPython asserts."""
-    return [Instruction("BUILD_TUPLE", count)] if count else load_const(())
+    return [Instruction("BUILD_TUPLE", count)] if _count(count) else load_const(())
 
 
 def tuple_from_iterable() -> list[Instruction]:
@@ -356,6 +357,43 @@ def tuple_from_list() -> list[Instruction]:
     return [Instruction("CALL_INTRINSIC_1", "INTRINSIC_LIST_TO_TUPLE")]
 
 
+def _name(name: str) -> str:
+    return require(name, str, "a name as a string")
+
+
+def _names(names: Iterable[str]) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise XtabError(f"expected a list of names, but found {names!r:.80}")
+    return tuple(map(_name, names))
+
+
+def _count(count: int) -> int:
+    if require(count, int, "how many there are") < 0:
+        raise XtabError(f"expected how many there are, 0 or more, but found {count}")
+    return count
+
+
+def _operand(given: Iterable[Instruction], name: str, maker: str = "load_const") -> list[Instruction]:
+    return instructions_given(given, f"as {name}", maker=maker)
+
+
+def _arguments(
+    arguments: Sequence[Iterable[Instruction]], keywords: Mapping[str, Iterable[Instruction]] | None
+) -> tuple[list[list[Instruction]], dict[str, list[Instruction]]]:
+    """The operands of a call: those given by place, and those given by name."""
+    named = {} if keywords is None else require(keywords, Mapping, "a mapping of names to operands as keywords")
+    return (
+        [_operand(each, f"argument {number}") for number, each in enumerate(arguments, 1)],
+        {_name(name): _operand(each, f"argument {name}") for name, each in named.items()},
+    )
+
+
+def _call_with(positional: list[list[Instruction]], named: dict[str, list[Instruction]]) -> list[Instruction]:
+    """Push the arguments, and call."""
+    values = [each for argument in (*positional, *named.values()) for each in argument]
+    return [*values, *call_instructions(len(positional) + len(named), tuple(named))]
+
+
 def _with_null(function: Iterable[Instruction]) -> list[Instruction]:
     """A callable, and the NULL that says that there is no self."""
     null = Instruction("PUSH_NULL")
@@ -364,6 +402,7 @@ def _with_null(function: Iterable[Instruction]) -> list[Instruction]:
 
 def call_instructions(count: int, keywords: tuple[str, ...] = ()) -> list[Instruction]:
     """The call itself, for `count` arguments above the two slots of the callable."""
+    count, keywords = _count(count), _names(keywords)
     if keywords and "CALL_KW" in _HAS:
         return [*load_const(keywords), Instruction("CALL_KW", count)]
     return [
@@ -387,19 +426,19 @@ def _call_with_collections(
         positional = [
             *values,
             Instruction("BUILD_LIST", len(arguments)),
-            *star,
+            *_operand(star, "star"),
             Instruction("LIST_EXTEND", 1),
             *tuple_from_list(),
         ]
     else:
-        positional = list(star)
+        positional = _operand(star, "star")
     named: list[Instruction] = []
     if keywords or double_star is not None:
         for name, value in keywords.items():
             named += [*load_const(name), *value]
         named.append(Instruction("BUILD_MAP", len(keywords)))
         if double_star is not None:
-            named += [*double_star, Instruction("DICT_MERGE", 1)]
+            named += [*_operand(double_star, "double_star"), Instruction("DICT_MERGE", 1)]
     if CURRENT.kind[_HAS["CALL_FUNCTION_EX"]] == Kind.NONE:
         return [*positional, *(named or [Instruction("PUSH_NULL")]), Instruction("CALL_FUNCTION_EX")]
     return [*positional, *named, Instruction("CALL_FUNCTION_EX", int(bool(named)))]

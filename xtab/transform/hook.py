@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 __all__ = ["hook_call", "hook_calls"]
 
-_CALLS = {CURRENT.number[name] for name in ("CALL", "CALL_KW", "CALL_FUNCTION_EX") if name in CURRENT.number}
-_BEFORE_CALL = {CURRENT.number[name] for name in ("KW_NAMES", "PRECALL") if name in CURRENT.number}
-_MOVES = {CURRENT.number[name] for name in ("SWAP", "COPY", "LOAD_FAST_AND_CLEAR") if name in CURRENT.number}
+_CALLS = CURRENT.numbers("CALL", "CALL_KW", "CALL_FUNCTION_EX")
+_BEFORE_CALL = CURRENT.numbers("KW_NAMES", "PRECALL")
+_MOVES = CURRENT.numbers("SWAP", "COPY", "LOAD_FAST_AND_CLEAR")
 
 
 def hook_call(body: Body, call: Instruction, callback: Any) -> None:

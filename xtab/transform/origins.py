@@ -8,11 +8,13 @@
 3. `hold` hangs a thing on a code object. What is made from that one holds the thing too: so the text of a generated
    file lives as long as the last code that shows it, however often that was rewritten.
 
-Threads: each step on the dictionary is one operation of CPython's, and no record is changed once it is in there.
+Threads: each step on the dictionary is one operation of CPython's, and no record is changed once it is in there. Only
+`hold` reads a record and puts another in its place, so it has a lock; what drops records needs none.
 """
 
 from __future__ import annotations
 
+import threading
 import weakref
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,6 +54,7 @@ class _Record(weakref.ref[CodeType]):
 
 _records: dict[int, _Record] = {}
 """By `id`; a record is there as long as its code object."""
+_lock = threading.RLock()
 
 
 def origin_of(source: HasCode) -> Origin | None:
@@ -129,10 +132,11 @@ def hold(code: CodeType, thing: object) -> None:
     >>> gone() is None
     True
     """
-    for each in _distinct(code):
-        held = _held(each)
-        if not any(known is thing for known in held):
-            _put(each, origin_of(each), (*held, thing))
+    with _lock:
+        for each in _distinct(code):
+            held = _held(each)
+            if not any(known is thing for known in held):
+                _put(each, origin_of(each), (*held, thing))
 
 
 def _distinct(code: CodeType) -> Iterator[CodeType]:

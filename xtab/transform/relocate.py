@@ -18,7 +18,7 @@ The instructions stay as they are, but for what a class body says of itself. CPy
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from xtab.errors import RelocationError
@@ -26,10 +26,11 @@ from xtab.format.code import code_objects
 from xtab.format.locations import Location, LocationEntry, assemble_location_table, parse_location_table
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.format.units import split_code
+from xtab.transform.arguments import check_types
 from xtab.transform.class_prologue import with_class_facts
+from xtab.transform.functions import twin, unwrapped, wrapped_again
 from xtab.transform.named import transform_name
 from xtab.transform.origins import made_from
-from xtab.transform.rewrite import _twin, _unwrapped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -91,23 +92,42 @@ def relocate(
     >>> function.co_filename, function.co_firstlineno, list(function.co_positions())[-1]
     ('user.py', 41, (42, 42, 8, 25))
     """
-    _check_types(filename=filename, name=name, qualname=qualname)
-    _check_types(int, lines=lines, columns=columns, firstlineno=firstlineno)
+    check_types(str, or_none=True, filename=filename, name=name, qualname=qualname)
+    check_types(int, lines=lines, columns=columns)
+    check_types(int, or_none=True, firstlineno=firstlineno)
     if positions is not None and not (callable(positions) or isinstance(positions, Mapping)):
         raise TypeError(f"expected a function or a mapping for positions, but found {positions!r:.80}")
     mover = _Mover(positions, lines, columns)
     if isinstance(code, CodeType):
         wanted = _Wanted(filename, *_names(code, name, qualname), firstlineno)
         return _relocated(code, wanted, mover)  # type: ignore[return-value]  # the very type that it was given
-    plain, wrappers = _unwrapped(code)
-    names = _names(plain.__code__, name, qualname)
-    new = _relocated(plain.__code__, _Wanted(filename, *names, firstlineno), mover)
-    twin: Any = _twin(plain, new, dict(zip(new.co_freevars, plain.__closure__ or (), strict=True)))
+    plain, wrappers = unwrapped(code)
+    wanted = _Wanted(filename, *_names(plain.__code__, name, qualname), firstlineno)
+    moved = _moved_twin(plain, wanted, mover)
+    annotate = getattr(plain, "__annotate__", None)
+    if isinstance(annotate, FunctionType) and _is_inside(annotate.__code__, plain.__code__):
+        nested = _nested_name(annotate.__code__, plain.__code__, wanted.qualname)
+        inner = _Wanted(filename, annotate.__code__.co_name, nested, None)
+        moved.__annotate__ = _moved_twin(annotate, inner, mover)  # type: ignore[attr-defined]
     if name is not None or qualname is not None:
-        twin.__name__, twin.__qualname__ = names
-    for wrap in reversed(wrappers):
-        twin = wrap(twin)
-    return twin  # type: ignore[no-any-return]
+        moved.__name__, moved.__qualname__ = wanted.name, wanted.qualname
+    return wrapped_again(moved, wrappers)  # type: ignore[no-any-return]
+
+
+def _moved_twin(function: FunctionType, wanted: _Wanted, mover: _Mover) -> FunctionType:
+    new = _relocated(function.__code__, wanted, mover)
+    return twin(function, new, dict(zip(new.co_freevars, function.__closure__ or (), strict=True)))
+
+
+def _is_inside(code: CodeType, outer: CodeType) -> bool:
+    """Whether code is a function's own: not so the annotations that a wrapper has of what it wraps."""
+    return code.co_filename == outer.co_filename and code.co_qualname.startswith(f"{outer.co_qualname}.")
+
+
+def _nested_name(code: CodeType, outer: CodeType, new: str) -> str:
+    """The qualified name of nested code, where that of the outer one is a new one."""
+    rest = code.co_qualname.removeprefix(f"{outer.co_qualname}.")
+    return code.co_qualname if rest == code.co_qualname else f"{new}.{rest}"
 
 
 class _Wanted(NamedTuple):
@@ -117,16 +137,6 @@ class _Wanted(NamedTuple):
     name: str
     qualname: str
     first_line: int | None
-
-
-def _check_types(kind: type = str, **arguments: object) -> None:
-    """Each argument is of a kind, or None where that is the default."""
-    for name, value in arguments.items():
-        if value is not None and not isinstance(value, kind):
-            expected = {str: "a string", int: "an integer"}[kind]
-            raise TypeError(
-                f"expected {expected} for {name}, but found {value!r:.80} of type {type(value).__qualname__}"
-            )
 
 
 def _names(code: CodeType, name: str | None, qualname: str | None) -> tuple[str, str]:
@@ -142,37 +152,28 @@ def _names(code: CodeType, name: str | None, qualname: str | None) -> tuple[str,
 def _relocated(code: CodeType, wanted: _Wanted, mover: _Mover) -> CodeType:
     """Steps 2 to 5; code objects are told apart by identity, since equal ones may be of different files."""
     first_lines = _first_lines(code, wanted.first_line, mover)
-    prefix = f"{code.co_qualname}."
     done: dict[int, CodeType] = {}
     for each in reversed(list(code_objects(code))):
         if id(each) in done:
             continue
-        name, qualname = each.co_name, each.co_qualname
+        name, qualname = each.co_name, _nested_name(each, code, wanted.qualname)
         if each is code:
             name, qualname = wanted.name, wanted.qualname
-        elif qualname.startswith(prefix):
-            qualname = f"{wanted.qualname}.{qualname.removeprefix(prefix)}"
         first_line = first_lines[id(each)]
+        moved = with_class_facts(each, qualname, first_line)  # which may put other EXTENDED_ARG into it
         new = {
             "co_filename": each.co_filename if wanted.filename is None else wanted.filename,
             "co_name": name,
             "co_qualname": qualname,
             "co_firstlineno": first_line,
-            "co_linetable": mover.table(each, first_line),
+            "co_linetable": mover.table(moved, first_line),
         }
-        constants = tuple(done[id(item)] if isinstance(item, CodeType) else item for item in each.co_consts)
-        changes: dict[str, Any] = {field: value for field, value in new.items() if value != getattr(each, field)}
-        if any(now is not before for now, before in zip(constants, each.co_consts, strict=True)):
+        changes: dict[str, Any] = {field: value for field, value in new.items() if value != getattr(moved, field)}
+        constants = tuple(done[id(item)] if isinstance(item, CodeType) else item for item in moved.co_consts)
+        if any(now is not before for now, before in zip(constants, moved.co_consts, strict=True)):
             changes["co_consts"] = constants
-        if changes:
-            moved = with_class_facts(each, qualname, first_line)
-            if "co_consts" in changes:
-                changes["co_consts"] = tuple(
-                    done[id(item)] if isinstance(item, CodeType) else item for item in moved.co_consts
-                )
+        if changes or moved is not each:
             moved = made_from(moved.replace(**changes), each, transform_name(relocate))
-        else:
-            moved = each
         done[id(each)] = moved
     return done[id(code)]
 
@@ -221,9 +222,9 @@ def _loads(code: CodeType) -> Iterator[tuple[CodeType, Location]]:
         if entry is None:
             return
         if CURRENT.kind[each.opcode] == Kind.CONST and entry.location is not None:
-            constant = code.co_consts[each.arg]
-            if isinstance(constant, CodeType):
-                yield constant, entry.location
+            for constant in code.co_consts[each.arg : each.arg + 1]:  # none in broken code, which stays as it is
+                if isinstance(constant, CodeType):
+                    yield constant, entry.location
 
 
 class _Mover:

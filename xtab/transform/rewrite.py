@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
-from types import CodeType, FunctionType, MethodType
+from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from xtab.analysis.verify import require_valid
@@ -24,6 +24,7 @@ from xtab.model.assemble import assemble
 from xtab.model.body import Body
 from xtab.model.decode import decode
 from xtab.transform.fit import misfit, require_defaults, require_same_shape, with_free_variables
+from xtab.transform.functions import twin, unwrapped, wrapped_again
 from xtab.transform.named import transform_name
 from xtab.transform.notes import add_notes
 from xtab.transform.origins import made_from, origin_of
@@ -75,7 +76,7 @@ def rewrite(
     >>> rewrite(scale, hundreds)(2)
     200
     """
-    plain, wrappers = _unwrapped(function)
+    plain, wrappers = unwrapped(function)
     code = _rewritten(plain.__code__, transform, recursive=recursive, note=note)
     if verify:
         _prove(code, transform, nested=recursive)
@@ -89,10 +90,7 @@ def rewrite(
         )
     with_free_variables(code, None, plain.__code__)
     require_defaults(plain, code)
-    twin: Any = _twin(plain, code, cells)
-    for wrap in reversed(wrappers):
-        twin = wrap(twin)
-    return twin  # type: ignore[no-any-return]
+    return wrapped_again(twin(plain, code, cells), wrappers)  # type: ignore[no-any-return]
 
 
 def rewrite_code(code: CodeType, transform: Transform, *, recursive: bool = False, verify: bool = False) -> CodeType:
@@ -154,7 +152,7 @@ def swap_code(function: Callable[..., Any], code: CodeType, *, verify: bool = Fa
     >>> greet()
     'good day'
     """
-    plain, _ = _unwrapped(function)
+    plain, _ = unwrapped(function)
     if not isinstance(code, CodeType):
         raise TypeError(f"expected a code object, but found {code!r:.80} of type {type(code).__qualname__}")
     old = plain.__code__
@@ -175,69 +173,6 @@ def _goes_back(code: CodeType, old: CodeType) -> bool:
     """Whether `code` is what `old` was made from: then it is an original, and was made from nothing."""
     origin = origin_of(old)
     return origin is not None and origin[:3] == (code.co_filename, code.co_firstlineno, code.co_qualname)
-
-
-def _unwrapped(function: Any) -> tuple[FunctionType, list[Callable[[Any], Any]]]:
-    """The plain function in a method and the like, and what wraps it, outermost first."""
-    wrappers: list[Callable[[Any], Any]] = []
-    found = function
-    while not isinstance(found, FunctionType):
-        if isinstance(found, MethodType):
-            wrappers.append(_Bound(found.__self__))
-        elif isinstance(found, staticmethod | classmethod):
-            wrappers.append(type(found))
-        else:
-            raise TypeError(
-                "expected a function, method, staticmethod or classmethod written in Python, but found "
-                f"{found!r:.80} of type {type(found).__qualname__}{_hint(found)}"
-            )
-        found = found.__func__
-    return found, wrappers
-
-
-class _Bound:
-    """Binds a function to an object."""
-
-    def __init__(self, owner: object) -> None:
-        self._owner = owner
-
-    def __call__(self, function: Callable[..., Any]) -> MethodType:
-        return MethodType(function, self._owner)
-
-
-def _hint(found: object) -> str:
-    if isinstance(found, CodeType):
-        return ": rewrite_code takes code objects"
-    if isinstance(found, type):
-        return ": pass one of its methods"
-    for name in ("fget", "func", "__wrapped__"):
-        if hasattr(found, name):
-            return f": pass its {name}"
-    return ""
-
-
-def _twin(function: FunctionType, code: CodeType, cells: dict[str, Any]) -> FunctionType:
-    """A function with the same everything, but for the code and the order of its cells."""
-    twin: Any = FunctionType(
-        code,
-        function.__globals__,
-        function.__name__,
-        function.__defaults__,
-        tuple(cells[name] for name in code.co_freevars) or None,
-    )
-    twin.__kwdefaults__ = None if function.__kwdefaults__ is None else dict(function.__kwdefaults__)
-    twin.__qualname__ = function.__qualname__
-    twin.__module__ = function.__module__
-    twin.__doc__ = function.__doc__
-    if hasattr(function, "__type_params__"):
-        twin.__type_params__ = function.__type_params__
-    annotate = getattr(function, "__annotate__", None)
-    if annotate is not None:
-        twin.__annotate__ = annotate
-    else:
-        twin.__annotations__ = dict(function.__annotations__)
-    twin.__dict__.update(function.__dict__)
-    return twin  # type: ignore[no-any-return]
 
 
 def _rewritten(code: CodeType, transform: Transform, *, recursive: bool, note: bool) -> CodeType:

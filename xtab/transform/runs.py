@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import EditError, XtabError
 from xtab.format.opcodes import CURRENT
+from xtab.model.seams import Seams
 from xtab.model.spans import chain_of
 from xtab.model.stack import stack_depths
 from xtab.transform.moves import reach
@@ -38,7 +39,7 @@ _LEFT_OUT = (
     *("JUMP_", "POP_JUMP_"),
     *(f"{verb}_{kind}" for verb in ("STORE", "DELETE") for kind in ("FAST", "NAME", "GLOBAL", "DEREF")),
 )
-_RETURNS = {CURRENT.number[name] for name in ("RETURN_VALUE", "RETURN_CONST") if name in CURRENT.number}
+_RETURNS = CURRENT.numbers("RETURN_VALUE", "RETURN_CONST")
 
 
 def is_return(instruction: Instruction) -> bool:
@@ -73,7 +74,7 @@ class Run:
         entered = self._depths[first]
         if entered is None:
             raise XtabError(f"expected a run that can be reached, but found {first!r}, which can't")
-        self._require_seams(body)
+        self._require_seams()
         standing = set(instructions[place[first] : end])
         self._inside: set[Span] = set()
         self._all = self._belonging(standing, entered)
@@ -93,12 +94,14 @@ class Run:
         self._loops = any(each.is_jump and each.target is first for each in standing & self._members)
         self._check_borders()
 
-    def _require_seams(self, body: Body) -> None:
+    def _require_seams(self) -> None:
         for border in (self.first, None if CURRENT.stops[self.last.opcode] else self.behind):
-            reason = None if border is None else body.why_not_before(border, jumps="stay")
+            if border is None:
+                continue
+            seams, place = Seams(self._instructions), self._place[border]
+            reason = seams.why_not(place)
             if reason is not None:
-                message = f"expected a run that may begin and end where it does, but found {border!r} there: {reason}"
-                raise EditError(message, instruction=border)
+                raise seams.refusal("a run that may begin and end where it does, but found, at a border,", place, reason)
 
     # what belongs to it
 

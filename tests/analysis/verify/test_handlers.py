@@ -55,12 +55,12 @@ def test_cover():
 
 def test_the_unit_before_a_call():
     lines = ["a", ("NOP", 0), "b", ("CALL", 0), "c", ("NOP", 0)]
-    for regions, fine in (
+    for entries, fine in (
         ([("a", "c", "c", 0, False)], True),
         ([("b", "c", "c", 0, False)], False),
         ([("a", "b", "c", 0, False)], False),
     ):
-        parts = with_instructions(PARTS, lines, regions)
+        parts = with_instructions(PARTS, lines, entries)
         report = Report(parts)
         listing = read_instructions(parts.code, report)
         entries = parse_exception_table(parts.exceptiontable)

@@ -13,8 +13,8 @@ MANY = CodeParts.of(eval("lambda " + ", ".join(f"v{i}" for i in range(200)) + ":
 END = [("LOAD_CONST", 0), ("RETURN_VALUE", 0)]
 
 
-def codes(lines, regions=(), parts=ONE, **changes):
-    parts = with_instructions(parts._replace(consts=(None, "a")), [("RESUME", 0), *lines], regions, **changes)
+def codes(lines, entries=(), parts=ONE, **changes):
+    parts = with_instructions(parts._replace(consts=(None, "a")), [("RESUME", 0), *lines], entries, **changes)
     return [problem.code for problem in verify_parts(parts)]
 
 

@@ -15,8 +15,8 @@ X = ("LOAD_FAST", 0)
 POP = ("POP_TOP", 0)
 
 
-def codes(*lines, parts=FUNCTION, regions=()):
-    parts = with_instructions(parts, [("RESUME", 0), *lines], regions)
+def codes(*lines, parts=FUNCTION, entries=()):
+    parts = with_instructions(parts, [("RESUME", 0), *lines], entries)
     return [problem.code for problem in verify_parts(parts)]
 
 
@@ -81,7 +81,7 @@ def handler(*lines):
         "h",
         ("PUSH_EXC_INFO", 0),
         *lines,
-        regions=[("a", "b", "h", 0, False)],
+        entries=[("a", "b", "h", 0, False)],
     )
 
 

@@ -81,7 +81,7 @@ def require_valid(code: Any, *, nested: bool = False) -> None:
     >>> import xtab
     >>> xtab.require_valid(lambda: 0)
     """
-    problems = [problem for problem in verify(code, nested=nested) if problem.severity == ERROR]
+    problems = [problem for problem in verify(code, nested=nested) if problem.is_error]
     if problems:
         raise VerificationError(problems)
 

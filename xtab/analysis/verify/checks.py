@@ -54,7 +54,7 @@ def _check(parts: CodeParts, report: Report) -> Walk | None:
     if report.errors > errors:
         return None
     walk = Walk(parts, listing, targets, entries, report)
-    check_resumes(entries, walk.regions, listing, report)
+    check_resumes(entries, walk.covering, listing, report)
     walk.run()
-    check_units_before(entries, walk.regions, listing, walk.reached, report)
+    check_units_before(entries, walk.covering, listing, walk.reached, report)
     return walk

@@ -53,13 +53,13 @@ def _lasti(entry: ExceptionTableEntry) -> str:
 
 def _check_cycles(entries: list[ExceptionTableEntry], listing: Listing, report: Report) -> None:
     """Follow each handler to the handler that covers its first instruction; a circle of them never ends."""
-    regions = cover(entries, listing)
+    covering = cover(entries, listing)
     next_handler: dict[int, int | None] = {}
     for entry in entries:
         at = listing.index_of.get(entry.target)
         if at is not None:
-            region = regions[at]
-            next_handler[entry.target] = entries[region].target if region >= 0 else None
+            number = covering[at]
+            next_handler[entry.target] = entries[number].target if number >= 0 else None
     done: set[int] = set()
     for start in next_handler:
         path: dict[int, None] = {}
@@ -90,7 +90,7 @@ def _check_cycles(entries: list[ExceptionTableEntry], listing: Listing, report: 
 def cover(entries: list[ExceptionTableEntry], listing: Listing) -> list[int]:
     """For each instruction the number of the entry that covers its first byte, or -1."""
     starts = listing.starts
-    regions = [-1] * len(starts)
+    covering = [-1] * len(starts)
     index, size = listing.index_of, len(starts)
     for number, entry in enumerate(entries):
         first = index.get(entry.start)
@@ -100,12 +100,12 @@ def cover(entries: list[ExceptionTableEntry], listing: Listing) -> list[int]:
         if end is None:
             end = size if entry.end >= listing.ends[-1] else holder(listing, entry.end)
         if end > first:
-            regions[first:end] = [number] * (end - first)
-    return regions
+            covering[first:end] = [number] * (end - first)
+    return covering
 
 
 def check_units_before(
-    entries: list[ExceptionTableEntry], regions: list[int], listing: Listing, reached: bytearray, report: Report
+    entries: list[ExceptionTableEntry], covering: list[int], listing: Listing, reached: bytearray, report: Report
 ) -> None:
     """XT308: from 3.13 on an exception out of a Python callee is looked up in the unit before the call."""
     if not CURRENT.looks_up_unit_before or not entries:
@@ -115,22 +115,22 @@ def check_units_before(
     handlers = [entry[2:] for entry in entries]
     handlers.append(None)  # type: ignore[arg-type]  # for -1
     before = -1
-    for index, region in enumerate(regions):
-        same = region == before or starts[index] != at[index] or handlers[region] == handlers[before]
+    for index, number in enumerate(covering):
+        same = number == before or starts[index] != at[index] or handlers[number] == handlers[before]
         if not same and runs_python[opcodes[index]] and reached[index]:
             name = CURRENT.name[opcodes[index]]
             message = (
-                f"expected that the unit before {name} has its handler, {_handler(entries, region)}, "
+                f"expected that the unit before {name} has its handler, {_handler(entries, number)}, "
                 f"but found {_handler(entries, before)}"
             )
             hint = (
                 "exceptions of Python functions that it runs are looked up there: put a NOP with the same span "
                 "before it (assemble() does)"
             )
-            entry = entries[region if region >= 0 else before]
+            entry = entries[number if number >= 0 else before]
             report.add("XT308", message, hint, listing=listing, index=index, entry=entry)
-        before = region
+        before = number
 
 
-def _handler(entries: list[ExceptionTableEntry], region: int) -> str:
-    return f"the one at {entries[region].target}" if region >= 0 else "none"
+def _handler(entries: list[ExceptionTableEntry], number: int) -> str:
+    return f"the one at {entries[number].target}" if number >= 0 else "none"

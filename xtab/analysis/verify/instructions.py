@@ -182,7 +182,7 @@ def _first_of_handler(opcodes: list[int], index: int) -> str | None:
     return CURRENT.name[opcodes[index]]
 
 
-def check_resumes(entries: list[ExceptionTableEntry], regions: list[int], listing: Listing, report: Report) -> None:
+def check_resumes(entries: list[ExceptionTableEntry], covering: list[int], listing: Listing, report: Report) -> None:
     """XT514: close() skips all handlers of a generator that says that only its StopIteration wrapper is around it."""
     if not CURRENT.resume_one_span and not CURRENT.yield_counts_spans:
         return
@@ -194,12 +194,12 @@ def check_resumes(entries: list[ExceptionTableEntry], regions: list[int], listin
             says = opcode == _RESUME and bool(args[index] & CURRENT.resume_one_span)
         if not says:
             continue
-        region = regions[index]
-        if region < 0 or _first_of_handler(opcodes, index_of[entries[region].target]) in _HARMLESS:
+        number = covering[index]
+        if number < 0 or _first_of_handler(opcodes, index_of[entries[number].target]) in _HARMLESS:
             continue
         message = (
             "expected the generator's own StopIteration handler, and no other, around it, "
-            f"but found that at {entries[region].target}"
+            f"but found that at {entries[number].target}"
         )
         hint = "clear the bit, or count the spans: else close() skips finally blocks (assemble() does it)"
         report.add("XT514", message, hint, listing=listing, index=index)

@@ -93,12 +93,11 @@ def _prefixed(code: bytes, start: int, report: Report) -> tuple[int, int, int]:
 
 
 def _refuse_opcode(opcode: int, offset: int, report: Report) -> None:
-    version = ".".join(map(str, CURRENT.version))
     name = CURRENT.name[opcode]
     found = f"{opcode}, {name}, which only the interpreter itself writes" if name else f"{opcode}"
     hint = "specialised and instrumented opcodes stand in the code only while it runs: take co_code, not what it became"
     report.add(
-        "XT502", f"expected an opcode of compiled code for CPython {version}, but found {found}", hint, offset=offset
+        "XT502", f"expected an opcode of compiled code for CPython {CURRENT.python}, but found {found}", hint, offset=offset
     )
 
 

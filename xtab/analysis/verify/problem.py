@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xtab.analysis.verify.catalogue import RULES
+from xtab.analysis.verify.catalogue import ERROR, RULES
+from xtab.format.printable import one_line
 
 if TYPE_CHECKING:
     from xtab.format.exception_table import ExceptionTableEntry
@@ -44,10 +45,15 @@ class Problem:
         return RULES[self.code].severity
 
     @property
+    def is_error(self) -> bool:
+        """Whether it can crash or corrupt, and is no mere warning."""
+        return self.severity == ERROR
+
+    @property
     def place(self) -> str:
         """The code object and the instruction, in words, such as ``"f at 14 (POP_TOP)"``."""
         at = "" if self.offset is None else f" at {self.offset}"
         return (self.qualname or "?") + at + (f" ({self.opname})" if self.opname and at else "")
 
     def __str__(self) -> str:
-        return f"{self.code} {self.name}: {self.place}: {self.message}"
+        return one_line(f"{self.code} {self.name}: {self.place}: {self.message}")

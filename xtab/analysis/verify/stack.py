@@ -63,7 +63,7 @@ class Walk:
     ) -> None:
         self.listing, self.entries, self.report = listing, entries, report
         self.targets = {jump: target for jump, target in targets.items() if listing.opcodes[jump] not in CURRENT.marks}
-        self.regions = cover(entries, listing)
+        self.covering = cover(entries, listing)
         self.handlers = [listing.index_of[entry.target] for entry in entries]
         self.machine = Machine(parts, listing)
         self.states: dict[int, _State] = {}
@@ -98,7 +98,7 @@ class Walk:
             self._follow(place)
 
     def _follow(self, index: int) -> None:  # one loop: calls for its parts would double the time
-        machine, listing, regions, targets = self.machine, self.listing, self.regions, self.targets
+        machine, listing, covering, targets = self.machine, self.listing, self.covering, self.targets
         opcodes, args, leaders, stops, steps = listing.opcodes, listing.args, self.leaders, CURRENT.stops, STEPS
         self._enter(index)
         size = len(opcodes)
@@ -108,8 +108,8 @@ class Walk:
                 opcode = opcodes[index]
                 machine.index = index
                 self.reached[index] = 1
-                if regions[index] >= 0:
-                    self._raise_at(index, regions[index])
+                if covering[index] >= 0:
+                    self._raise_at(index, covering[index])
                 elif machine.level and not CURRENT.raises_on_signal[opcode]:
                     self._leak()
                 steps[opcode](machine, args[index])  # type: ignore[misc]  # only legal opcodes come here
@@ -163,14 +163,14 @@ class Walk:
         if depth > self.machine.room:
             self.machine.too_small(depth)
 
-    def _raise_at(self, index: int, region: int) -> None:
+    def _raise_at(self, index: int, number: int) -> None:
         """Send the state before an instruction to its handler."""
-        machine, entry = self.machine, self.entries[region]
+        machine, entry = self.machine, self.entries[number]
         stack, depth = machine.stack, entry.depth
         kept = stack[:depth]
         opcode = self.listing.opcodes[index]
         if CURRENT.cannot_raise[opcode]:
-            self._only_locals(region)
+            self._only_locals(number)
             return
         left = len(stack) - CURRENT.gone_when_raising(opcode, self.listing.args[index])
         if left < depth:
@@ -181,7 +181,7 @@ class Walk:
             hint = "the depth is what lies on the stack around the range: the entry is of other code, or too long"
             self.report.add("XT304", message, hint, listing=self.listing, index=index, entry=entry)
             return
-        sent = region, kept, machine.bound, machine.cells, machine.level
+        sent = number, kept, machine.bound, machine.cells, machine.level
         if sent == self._sent:
             return
         self._sent = sent
@@ -191,9 +191,9 @@ class Walk:
         if len(kept) > self.greatest:
             self._deeper(len(kept))
         if CURRENT.raises_on_signal[opcode]:  # compilers let these leave with an exception still being handled
-            self._signals.append((self.handlers[region], kept, machine.bound, machine.cells, machine.level, index))
+            self._signals.append((self.handlers[number], kept, machine.bound, machine.cells, machine.level, index))
         else:
-            self._meet(self.handlers[region], kept, index)
+            self._meet(self.handlers[number], kept, index)
 
     def _from_signals(self) -> None:
         """Send what only a signal's handler raises, now that it's known how many exceptions are handled there.
@@ -216,12 +216,12 @@ class Walk:
         kept = self.machine.stack[: entry.depth]
         return [*kept, LEFT["lasti"], LEFT["raised"]] if entry.lasti else [*kept, LEFT["raised"]]
 
-    def _only_locals(self, region: int) -> None:
+    def _only_locals(self, number: int) -> None:
         """Only a trace function raises here, with the stack in disorder for all we know; but locals may be unbound.
 
         Not so with cells: while a comprehension runs, the cell of a variable of that name lies on the stack.
         """
-        place, entry = self.handlers[region], self.entries[region]
+        place, entry = self.handlers[number], self.entries[number]
         machine = self.machine
         if len(machine.stack) >= entry.depth and self.listing.opcodes[machine.index] not in _CHANGES_LEVEL:
             kept = self._kept(entry)

@@ -31,6 +31,7 @@ class Opcodes:
 
     def __init__(self, facts: Any) -> None:
         self.version: tuple[int, int] = facts.VERSION
+        self.python = f"{self.version[0]}.{self.version[1]}"  #: the same as text, such as ``3.13``
         self.magic: int = facts.MAGIC  #: the number in the .pyc files of this version's releases
         self.number: dict[str, int] = facts.OPCODES
         self.name: list[str | None] = [None] * 256
@@ -53,9 +54,13 @@ class Opcodes:
         self._lay_out_effects(facts)
         self._lay_out_signatures(facts)
 
-    def _by_number(self, names: Any) -> set[int]:
+    def numbers(self, *names: str) -> frozenset[int]:
         """The numbers of those of the names that this version has."""
-        return {self.number[name] for name in names if name in self.number}
+        return frozenset(self.number[name] for name in names if name in self.number)
+
+    def _by_number(self, names: Any) -> frozenset[int]:
+        """The same, of names in a collection."""
+        return self.numbers(*names)
 
     def _lay_out_sizes(self, facts: Any) -> None:
         caches = [0] * 256
@@ -80,7 +85,7 @@ class Opcodes:
             (Kind.LOCAL_PAIR, self._by_number(shared.LOCAL_PAIR)),
             (Kind.CELL, self._by_number(shared.CELL)),
             (Kind.TARGET, self._by_number(shared.JUMPS_FORWARD | shared.JUMPS_BACKWARD | facts.MARKS)),
-            (Kind.WORD, set(self.words)),
+            (Kind.WORD, frozenset(self.words)),
         ):
             for op in ops:
                 kinds[op] = kind
@@ -180,7 +185,7 @@ class Opcodes:
         if jump and opcode in self.jump_effect:
             return self.jump_effect[opcode]
         if opcode not in self._effects:
-            msg = f"{self.version[0]}.{self.version[1]} has no opcode {opcode}"
+            msg = f"{self.python} has no opcode {opcode}"
             raise ValueError(msg)
         effect = self._effects[opcode]
         return effect if isinstance(effect, int) else effect(arg)

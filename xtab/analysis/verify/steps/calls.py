@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["STEPS"]
 
 _ANNOTATIONS, _CLOSURE = 4, 8  # bits in the operand that says what a function is given
-_KEYWORDS = {CURRENT.number[name] for name in ("CALL_KW", "KW_NAMES") if name in CURRENT.number}
+_KEYWORDS = CURRENT.numbers("CALL_KW", "KW_NAMES")
 _MAYBE_FIRST = CURRENT.null_first  # whether NULL, or self, lies under the callable
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xtab.analysis.verify import CodeParts
-from xtab.cli.excerpt import excerpt
+from xtab.report.excerpt import excerpt
 from xtab.cli.parts import parts_of
 from xtab.format.opcodes import CURRENT
 from xtab.model.stack import stack_depths

@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+import pytest
+
+from xtab.format.printable import one_line
+
+
+@pytest.mark.parametrize(
+    "text, wanted",
+    [
+        ("a\nb", "a\\nb"), ("\x1b[1m", "\\x1b[1m"), ("\u202e", "\\u202e"), ("\u2028", "\\u2028"),
+        ("\udcff", "\\udcff"), ("ä →", "ä →"), ("", ""), (5, "5"),
+    ],
+)  # fmt: skip
+def test_one_line(text, wanted):
+    assert one_line(text) == wanted
+    assert one_line(text).isprintable()

@@ -1,0 +1,26 @@
+"""`check_types`: arguments of a wrong type are refused where they are given, not where they would fail."""
+
+from __future__ import annotations
+
+__all__ = ["check_types"]
+
+
+def check_types(kind: type[str | int], *, or_none: bool = False, **arguments: object) -> None:
+    """Each argument is of a kind, `str` or `int`.
+
+    Args:
+        kind: of all of them.
+        or_none: whether they may also be None.
+        arguments: by name.
+
+    Raises:
+        TypeError: one is something else.
+
+    >>> check_types(int, or_none=True, lines=3, firstlineno=None)
+    """
+    for name, value in arguments.items():
+        if not (isinstance(value, kind) or (or_none and value is None)):
+            expected = "a string" if kind is str else "an integer"
+            raise TypeError(
+                f"expected {expected} for {name}, but found {value!r:.80} of type {type(value).__qualname__}"
+            )
