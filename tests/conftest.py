@@ -42,7 +42,7 @@ def tools(request, monkeypatch):
 
 @pytest.fixture
 def steps():
-    """Count the lines of xtab that run in a call: unlike the time it takes, the same on any machine, whatever else it does."""
+    """Count the lines that run in a call: unlike the time it takes, the same on any machine, whatever else it does."""
 
     def count(function, *arguments):
         lines = 0

@@ -39,8 +39,13 @@ EXAMPLES = [
     (errors.AssembleError("expected that"), {"instruction": None, "index": None}, ["expected that"]),
     (
         errors.StackError("expected depth 1", index=4, offset=10),
-        {"index": 4, "offset": 10},
-        ["instruction 4", "offset 10"],
+        {"index": 4, "offset": 10, "opname": None, "line": None},
+        ["instruction 4 (offset 10): expected depth 1"],
+    ),
+    (
+        errors.StackError("expected depth 1", index=4, opname="NOP", line=7),
+        {"index": 4, "offset": None, "opname": "NOP", "line": 7},
+        ["instruction 4 (NOP, line 7): expected depth 1"],
     ),
     (errors.StackError("expected depth 1", index=4), {"index": 4, "offset": None}, ["instruction 4: expected depth 1"]),
     (
@@ -74,6 +79,16 @@ EXAMPLES = [
         errors.RelocationError("a line", "-1", qualname="f", filename="file.py", line=7),
         {"expected": "a line", "found": "-1", "qualname": "f", "filename": "file.py", "line": 7},
         ["f (file.py:7): expected a line, but found -1"],
+    ),
+    (
+        errors.ConstantError("object() of type object", None, qualname="f", filename="file.py", line=None),
+        {"found": "object() of type object", "path": None, "qualname": "f", "filename": "file.py", "line": None},
+        ["f (file.py): expected constants that can be kept in a file, but found object()", "load_import(MODULE, NAME)"],
+    ),
+    (
+        errors.ConstantError("f", ("mod", "f"), qualname="g", filename="file.py", line=7),
+        {"path": ("mod", "f"), "line": 7},
+        ["g (file.py:7): expected", "load it when the code runs, with emit.load_import('mod', 'f')"],
     ),
     (errors.RewriteWarning("module m: left as it is"), {}, ["module m"]),
     (

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from xtab.analysis.verify import CodeParts, Problem, require_valid, verify, verify_parts
     from xtab.errors import (
         AssembleError,
+        ConstantError,
         DecodeError,
         EditError,
         MissingExtraError,
@@ -79,6 +80,7 @@ __all__ = [
     "Body",
     "Cell",
     "CodeParts",
+    "ConstantError",
     "ControlFlow",
     "DecodeError",
     "Edge",
@@ -154,7 +156,7 @@ _HOMES = {
     "xtab.analysis.unwind": "Step Unwinding unwind",
     "xtab.analysis.verify": "CodeParts Problem require_valid verify verify_parts",
     "xtab.errors": (
-        "AssembleError DecodeError EditError MissingExtraError NestingError RelocationError RewriteError "
+        "AssembleError ConstantError DecodeError EditError MissingExtraError NestingError RelocationError RewriteError "
         "RewriteWarning StackError TableFormatError TargetError TextError UnsupportedVersionError VerificationError "
         "XtabError"
     ),

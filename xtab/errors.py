@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AssembleError",
+    "ConstantError",
     "DecodeError",
     "EditError",
     "MissingExtraError",
@@ -37,6 +38,17 @@ class XtabError(Exception):
     def __reduce__(self) -> tuple[object, ...]:
         """Let errors cross process borders: subclasses take other arguments than ``args``."""
         return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def instruction_words(index: int, opname: str | None, line: int | None, offset: int | None) -> str:
+    """An instruction in an error: its place in the body, and what else is known of it.
+
+    >>> instruction_words(4, "POP_TOP", 12, None)
+    'instruction 4 (POP_TOP, line 12)'
+    """
+    known = (opname, None if line is None else f"line {line}", None if offset is None else f"offset {offset}")
+    more = ", ".join(each for each in known if each is not None)
+    return f"instruction {index} ({more})" if more else f"instruction {index}"
 
 
 def _rebuild(cls: type[XtabError], args: tuple[object, ...], state: dict[str, object]) -> XtabError:
@@ -137,6 +149,30 @@ class AssembleError(XtabError):
         return _rebuild, (type(self), self.args, {**self.__dict__, "instruction": None})
 
 
+class ConstantError(XtabError, ValueError):
+    """There is a constant in code that a file can't hold.
+
+    You see it when rewritten code is written to a file: from ``xtab rewrite``, or as a warning where a cache was asked
+    for. A constant may be any object while the program runs; in a file it has to be something that has a literal. Load
+    the object by its name: with ``emit.load_import``, which finds it in its module when the code runs.
+    """
+
+    def __init__(
+        self, found: str, path: tuple[str, str] | None, *, qualname: str, filename: str, line: int | None
+    ) -> None:
+        self.found = found  #: the constant, in words
+        self.path = path  #: the module that has it, and its name there; None if it isn't found so
+        self.qualname = qualname  #: of the code that has the constant
+        self.filename = filename  #: of that code
+        self.line = line  #: the one that loads it, or None
+        place = filename if line is None else f"{filename}:{line}"
+        advice = "MODULE, NAME" if path is None else ", ".join(map(repr, path))
+        super().__init__(
+            f"{qualname} ({place}): expected constants that can be kept in a file, but found {found}; load it when the "
+            f"code runs, with emit.load_import({advice})"
+        )
+
+
 class EditError(XtabError):
     """An edit would part what must stay together, or can't be made where it was asked for.
 
@@ -194,11 +230,20 @@ class StackError(XtabError):
     cause lies on one of the ways there, which the message names.
     """
 
-    def __init__(self, message: str, *, index: int, offset: int | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        index: int,
+        offset: int | None = None,
+        opname: str | None = None,
+        line: int | None = None,
+    ) -> None:
         self.index = index  #: place in ``body.instructions``
         self.offset = offset  #: offset in ``co_code``, in bytes, where there is one
-        where = f"instruction {index}" if offset is None else f"instruction {index}, at offset {offset}"
-        super().__init__(f"{where}: {message}")
+        self.opname = opname  #: of the instruction there, or None: not known
+        self.line = line  #: of the source, or None: it has none
+        super().__init__(f"{instruction_words(index, opname, line, offset)}: {message}")
 
 
 class UnsupportedVersionError(XtabError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from xtab import XtabError, stack_depths
+from xtab import XtabError, stack_depths, stack_size
 from xtab.analysis.code_map import CodeMap
 from xtab.format.opcodes import CURRENT
 
@@ -57,3 +57,4 @@ def test_handlers_and_innermost_regions_agree_with_the_table():
             inside = range(found.place_at(start), found.place_at(end - 1) + 1)
             assert {found.innermost[place] for place in inside} == {region}
     assert found.depths == stack_depths(guarded)
+    assert found.stack_needed == stack_size(guarded)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 import warnings
 from itertools import groupby
@@ -167,6 +168,35 @@ def test_nops_and_long_jumps_change_nothing(count):
             nops += sum(each.co_code.count(bytes([CURRENT.nop, 0])) for each in code_objects(new))
             assert all_kinds(new) == all_kinds(code), source
     assert nops > 1000
+
+
+def a_call_before_every_line(body):
+    free = set(body.insertion_points())
+    call = emit.call_method(emit.load_const(()), "__len__") + emit.pop()
+    body.insert_copies_before([each for each, line in body.line_starts() if line and each in free], call)
+
+
+def test_calls_before_every_line_change_nothing():
+    """As what counts the lines that ran puts them: in front of handlers, and behind PUSH_EXC_INFO too."""
+    more = ["try: a()\nexcept: b()\n", "def f():\n try: a()\n finally:\n  b()\n  return 1\n"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for source in (*WRITTEN, *BOOKED, *more):
+            code = compile(ast.unparse(ast.parse(source)), "example", "exec", dont_inherit=True)
+            new = edited(code, a_call_before_every_line)
+            assert len(new.co_code) > len(code.co_code)
+            assert all_kinds(new) == all_kinds(code), source
+
+
+def test_a_handler_that_runs_in_a_circle():
+    """Statements that leave the stack as it was, and a jump back to the first: nothing tells, and it ends."""
+    body = decode(sample)
+    first = Instruction("LOAD_CONST", None)
+    body.instructions += [first, Instruction("POP_TOP"), Instruction("JUMP_BACKWARD", first)]
+    body.protect(body.instructions[2], body.instructions[3], first, depth=0)
+    code = assemble(body)
+    (entry,) = read_source(code).entries
+    assert kind_of(read_source(code), *entry[2:]) == (Kind.UNKNOWN, ())
 
 
 def sample(x):

@@ -17,6 +17,7 @@ from xtab import (
     nest,
     parse_exception_table,
     regions,
+    unwind,
 )
 from xtab.analysis.region_kinds import Kind
 
@@ -176,3 +177,18 @@ def test_deep_nesting():
     found = written(compile(text, "example", "exec"))
     assert len(found) == 19
     assert len(found[-1].chain) == 19
+
+
+def test_a_label_is_one_line_whatever_it_names():
+    code = compile("try: a\nexcept Odd: b\n", "example", "exec")
+    names = tuple("o\n\x1b[31m\u202e\udc80" if name == "Odd" else name for name in code.co_names)
+    region = regions(code.replace(co_names=names))[0]
+    assert region.classes == ("o\n\x1b[31m\u202e\udc80",)
+    assert region.label == r"except o\n\x1b[31m\u202e\udc80"
+    assert str(unwind(code.replace(co_names=names), region.pieces[0][0])).startswith(f"A {region.label} (")
+
+
+def test_a_region_has_the_key_of_its_entries_and_the_name_of_screens():
+    [region] = [region for region in regions(compile("with a: b", "example", "exec")) if not region.bookkeeping]
+    assert {entry[2:] for entry in region.entries} == {region.key}
+    assert str(region) == "A with"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import tracemalloc
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import xtab
-from xtab import CodeParts, XtabError, unwind
+from xtab import CodeParts, XtabError, assemble_exception_table, parse_exception_table, unwind
 from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
 from xtab.testing.code_parts import with_instructions
@@ -184,3 +185,26 @@ def test_offsets():
         unwind(copy, 10**9)
     start = way_of(copy, 4)[0].raised_at
     assert plain(unwind(copy, start + 1)) == plain(unwind(copy, start))
+
+
+@pytest.mark.parametrize("depth", [1000, 2**20, 2**29 - 1])
+def test_a_depth_that_no_stack_has(depth):
+    """It takes no more time or room than another."""
+
+    def guarded(call):
+        try:
+            call()
+        except OSError:
+            call(1)
+
+    code = guarded.__code__
+    entries = [entry._replace(depth=depth + entry.depth) for entry in parse_exception_table(code) if entry.depth == 0]
+    new = code.replace(co_exceptiontable=assemble_exception_table(entries))
+    tracemalloc.start()
+    try:
+        steps = unwind(new, entries[0].start)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+    assert steps[0].depth == depth
+    assert steps[-1].region is None

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 import sys
@@ -82,3 +83,62 @@ def test_nothing_is_loaded_that_is_not_needed():
 def test_the_module_is_the_command():
     command = [sys.executable, "-m", "xtab", "--version"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.startswith("xtab ")
+
+
+COMMANDS_TO_RUN = [
+    ("dis", "sample.py"),
+    ("table", "sample.py"),
+    ("where", "sample.py:3"),
+    ("dis", "--json", "sample.py"),
+]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes streams by their numbers")
+@pytest.mark.parametrize("arguments", [*COMMANDS_TO_RUN, ("dis", "-"), ("where", "-:1")])
+def test_streams_that_are_closed(arguments, sample, tmp_path):
+    command = 'exec "$0" -m xtab "$@" <&- >&-'
+    result = subprocess.run(
+        ["sh", "-c", command, sys.executable, *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert "Traceback" not in result.stderr
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("arguments", COMMANDS_TO_RUN)
+def test_an_output_that_is_full(arguments, sample, tmp_path):
+    with open("/dev/full", "w") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "xtab", *arguments], cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True,
+            check=False,
+        )  # fmt: skip
+    assert result.returncode == 2
+    assert "expected an output that can be written, but found: " in result.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+@pytest.mark.parametrize(
+    "arguments", [*COMMANDS_TO_RUN, ("diff", "sample.py:é", "sample.py"), ("table", "--json", "-e", "'→'")]
+)
+def test_what_a_stream_can_not_carry(arguments, encoding, sample, tmp_path):
+    (tmp_path / "sample.py").write_text(
+        "def é():\n    try:\n        x('→', '\\udc80')\n    except Ä: pass\n", encoding="utf-8"
+    )
+    environment = {**os.environ, "PYTHONIOENCODING": encoding}
+    result = subprocess.run(
+        [sys.executable, "-m", "xtab", *arguments], cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert b"Traceback" not in result.stderr
+    assert result.returncode in {0, 1}
+    assert result.stdout.decode(encoding)
+
+
+def test_a_reader_that_has_gone_is_no_difference(tmp_path):
+    """`head` closes the pipe: 1 would say that the verifier has found something."""
+    (tmp_path / "long.py").write_text("def f(): pass\n" * 3000)
+    command = [sys.executable, "-m", "xtab", "dis", "long.py"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141

@@ -116,3 +116,25 @@ def test_completion_by_the_shell(decorated, tmp_path):
     command = [sys.executable, "-c", "from xtab.cli import main; main()"]
     result = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["plain,decorated_sample.py", "plain,decorated_sample"]
+
+
+def test_completion_reads_neither_stdin_nor_a_library(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("read")
+
+    monkeypatch.setattr("xtab.cli.targets._stdlib", refuse)
+    monkeypatch.setattr("xtab.cli.targets._in_folder", refuse)
+    monkeypatch.setattr(sys, "stdin", None)
+    for start in ("-:", "stdlib:", ".:", "asyncio:"):
+        TargetType().shell_complete(None, None, start)
+
+
+@pytest.mark.parametrize(
+    "text, message", [("raise SystemExit(0)", "found: SystemExit: 0"), ("number = 1", "expected functions of its own")]
+)
+def test_a_module_that_has_no_functions_or_leaves(text, message, tmp_path, monkeypatch):
+    (tmp_path / "odd_sample.py").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TargetError, match=message):
+        names("odd_sample.py", do_import=True)
+    sys.modules.pop("odd_sample", None)

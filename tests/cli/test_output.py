@@ -106,6 +106,6 @@ def test_ascii_where_a_stream_carries_no_more(encoding, wanted):
 
 
 def test_a_file_that_can_not_be_written(tmp_path):
-    with pytest.raises(library.TargetError, match="expected .* to be a file that can be written, but found: "):
+    with pytest.raises(library.TargetError, match=r"expected .* to be a file that can be written, but found: "):
         with writing(tmp_path / "no folder" / "file") as path:
             path.write_text("")

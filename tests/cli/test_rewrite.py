@@ -16,8 +16,23 @@ def tenfold(body):
 def fails(body):
     return 1 / 0
 
+def fails_below(body):
+    fails(body)
+
+def edits_where_it_may_not(body):
+    body.insert_before(body.instructions[0], [body.instruction("NOP")])
+
+def takes_too_much(body):
+    body.insert_before(body.start, [body.instruction("POP_TOP")])
+
 def not_to_be_kept(body):
-    body.consts.append(object())
+    if body.name == "ten":
+        body.insert_before(body.start, [body.instruction("LOAD_CONST", fails), body.instruction("POP_TOP")])
+
+def unsafe(body):
+    if body.name == "ten":
+        new = body.instruction("PUSH_NULL"), body.instruction("LOAD_ATTR", "x"), body.instruction("POP_TOP")
+        body.insert_before(body.start, new)
 
 number = 5
 """
@@ -82,7 +97,12 @@ def test_a_touched_source_does_not_bring_the_plain_code_back(xtab, folder):
     "transform, message",
     [
         ("fails", "ZeroDivisionError: division by zero\nin the transform house_transforms:fails, on ten, "),
-        ("not_to_be_kept", "ValueError: unmarshallable object"),
+        ("not_to_be_kept", "but found <function fails> of type function; load it when the code runs, with emit.load_"),
+        ("not_to_be_kept", "in.py:2): expected constants that can be kept in a file"),
+        (
+            "takes_too_much",
+            "on the stack for POP_TOP, but found 0\nin the transform house_transforms:takes",
+        ),
     ],
 )
 def test_a_transform_that_fails(xtab, folder, transform, message):
@@ -90,6 +110,54 @@ def test_a_transform_that_fails(xtab, folder, transform, message):
     assert (result.exit_code, result.stdout) == (1, "")
     assert message in result.stderr
     assert not (folder / "out.pyc").exists()
+
+
+def frames(text):
+    return [line.split()[-1] for line in text.splitlines() if line.startswith('  File "')]
+
+
+@pytest.mark.parametrize(
+    "transform, names",
+    [
+        ("fails", ["fails"]),
+        ("fails_below", ["fails_below", "fails"]),
+        ("edits_where_it_may_not", ["edits_where_it_may_not"]),
+        ("takes_too_much", []),
+        ("not_to_be_kept", []),
+    ],
+)
+def test_the_frames_that_are_shown_are_the_users(xtab, folder, monkeypatch, transform, names):
+    arguments = ["rewrite", "in.py", "--transform", f"house_transforms:{transform}", "-o", "out.pyc"]
+    result = xtab(*arguments)
+    assert result.exit_code == 1
+    assert frames(result.stderr) == names
+    monkeypatch.setenv("XTAB_DEBUG", "1")
+    found = frames(xtab(*arguments).stderr)
+    assert found[0] == "transformed"
+    assert len(found) > len(names)
+
+
+def test_a_module_of_transforms_that_fails(xtab, folder):
+    (folder / "broken_transforms.py").write_text("def f():\n    return {}[1]\nf()\n")
+    result = xtab("rewrite", "in.py", "--transform", "broken_transforms:x", "-o", "out.pyc")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert frames(result.stderr) == ["<module>", "f"]
+    assert result.stderr.endswith("KeyError: 1\n")
+
+
+def test_what_is_not_safe_is_not_written(xtab, folder):
+    arguments = ["rewrite", "in.py", "--transform", "house_transforms:unsafe", "-o", "out.pyc"]
+    result = xtab(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"{folder / 'in.py'}:2: XT601 null-used: ten at ")
+    assert "\n  >     " in result.stderr
+    assert "\nhint: " in result.stderr
+    assert result.stderr.endswith("out.pyc is not written: the new code is not safe to run (--no-verify writes it)\n")
+    assert not (folder / "out.pyc").exists()
+    assert not frames(result.stderr)
+    result = xtab(*arguments, "--no-verify")
+    assert (result.exit_code, result.output) == (0, "")
+    assert xtab("verify", "out.pyc").exit_code == 1
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,30 @@
 from __future__ import annotations
 
+import marshal
+
 import pytest
 
 from xtab.cli.stored import foreign_version, stored_code
 from xtab.cli.targets import Source
 from xtab.errors import TargetError
-from xtab.format.marshalled import dump_marshalled
+from xtab.format.marshalled import dump_marshalled, load_marshalled
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
+
+SOURCE = """\
+import os
+
+def f():
+    x = 1
+
+    def g(): return 2
+    return [
+        y
+        for y in x
+    ]
+
+class C:
+    z = [lambda: 0 for _ in ()]
+"""
 
 
 def pyc(magic, code):
@@ -40,3 +58,44 @@ def test_names(stored):
 def test_no_code_object():
     with pytest.raises(TargetError, match="expected a code object behind the header, but found int"):
         stored_code(Source("a.pyc", data=pyc(CURRENT.magic, 1)))
+
+
+@pytest.mark.parametrize(
+    "line, names",
+    [
+        (1, "<module>"),
+        (3, "f"),
+        (4, "f"),
+        (5, "f"),
+        (6, "f.<locals>.g"),
+        (11, "<module>"),
+        (13, "C"),
+        (14, ""),
+        (0, ""),
+    ],
+)
+def test_lines(line, names):
+    """As `file.py:LINE` has it, but nothing is made into a code object."""
+    root = load_marshalled(marshal.dumps(compile(SOURCE, "sample", "exec")))
+    source = Source("a.pyc", str(line), pyc(CURRENT.magic, root))
+    if names:
+        assert stored_code(source)[0].qualname == names
+    else:
+        with pytest.raises(TargetError, match="expected a line from 1 to 13, but found"):
+            stored_code(source)
+
+
+def test_a_line_where_the_location_table_cannot_be_read(stored):
+    code = stored(firstlineno=7, linetable=b"\xff")
+    assert [each.qualname for each in stored_code(Source("a.pyc", "7", pyc(CURRENT.magic, code)))] == ["f"]
+
+
+def test_a_line_for_table_and_verify(xtab, tmp_path, stored, write_pyc):
+    name = write_pyc(stored(firstlineno=3, filename="made.py"))
+    assert xtab("verify", f"{name}:3").exit_code == 0
+    assert xtab("verify", f"{name}:9").exit_code == 2
+    other = next(version for version in SUPPORTED if version != CURRENT.version)
+    table = bytes.fromhex("80010200")
+    (tmp_path / "other.pyc").write_bytes(pyc(for_version(other).magic, stored(firstlineno=3, exceptiontable=table)))
+    assert "1 entry" in xtab("table", "other.pyc:3").stdout
+    assert "other.pyc: expected a line from 3 to 3, but found 9" in xtab("table", "other.pyc:9").stderr

@@ -3,6 +3,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import marshal
+import os
 import sys
 import sysconfig
 import warnings
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from xtab import TargetError
-from xtab.cli.targets import Source, find_sources, load
+from xtab.cli.targets import Source, find_sources, line_number, load
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
 
 TRAP = "raise SystemExit('executed')\n"
@@ -90,6 +91,18 @@ def test_modules_are_found_and_nothing_is_executed(target, wanted, files):
     assert names(target) == [str(files / name) for name in wanted]
     assert loaded(target) == ["<module>"] * len(wanted)
     assert not {name for name in set(sys.modules) - before if name.startswith(("pkg", "space", "alone"))}
+
+
+def test_modules_that_are_found_under_another_name():
+    assert names("os.path") == [os.path.__file__]
+    assert names("collections.abc")[0].endswith("_collections_abc.py")
+    assert loaded("os.path:join") == ["join"]
+
+
+def test_a_column_behind_the_line_is_left_out(files):
+    assert loaded("alone.py:1:5") == loaded("alone.py:1") == ["f"]
+    (files / "odd.py:1").write_text("\n\n")
+    assert loaded("odd.py:1:1") == ["<module>"]
 
 
 def test_a_path_wins_over_a_module(files):
@@ -175,7 +188,7 @@ MESSAGES = {
     "jsom": r"^expected a module, but found no 'jsom' on sys.path or in the working directory; close to it: json\b",
     "pkg.mdo": r"^expected a module, but found no 'mdo' in pkg; close to it: mod$",
     "pkg.sub.dep:f": r"^expected a module, but found no 'dep' in pkg.sub; close to it: deep$",
-    "pkg.mod.more": r"^expected a package before .more, but found that pkg.mod is a module$",
+    "pkg.mod.more": r"^expected a package .* pkg.mod is a module; a name in it is written pkg.mod:more$",
     "space:f": r"^expected a module with source, but found that space is a namespace package$",
     "sys": r"^expected a module with Python source, but found that sys is built in$",
 }
@@ -272,3 +285,13 @@ def test_a_link_to_nothing_in_a_folder_is_found_and_not_loaded(files):
     found = {source.name: source for source in find("space")}
     with pytest.raises(TargetError, match="No such file"):
         load(found[str(Path("space", "dangling.py"))])
+
+
+def test_numbers_of_lines():
+    assert [line_number(text) for text in ("42", "0", "f", "-1", "²", "", "9" * 5000)] == [42, 0, *[None] * 5]
+
+
+def test_nothing_behind_the_colon(files):
+    path = next(str(path) for path in Path().rglob("*.py"))
+    with pytest.raises(TargetError, match="expected the name of a code object, or a line, behind the colon"):
+        find_sources(f"{path}:", io.BytesIO())

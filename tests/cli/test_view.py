@@ -8,7 +8,7 @@ import pytest
 
 def test_a_function(xtab, sample, tmp_path):
     result = xtab("view", f"{sample}:reads", "-o", "out.html")
-    assert (result.exit_code, result.output) == (0, "")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "wrote out.html\n")
     text = (tmp_path / "out.html").read_text(encoding="utf-8")
     assert "<h1>sample.py:reads</h1>" in text
     assert text.count("<section") == 1
@@ -46,7 +46,6 @@ def test_it_is_opened_when_asked(xtab, sample, tmp_path, monkeypatch):
     "arguments, message",
     [
         (["nosuch.py", "-o", "out.html"], "nosuch.py"),
-        (["sample.py"], "Missing option '-o'"),
         (["sample.py", "-o", "no/folder/out.html"], "expected 'no/folder/out.html' to be a file that can be written"),
         (["sample.py", "-o", "-", "--open"], "expected a file to open"),
         (["-o", "out.html"], "expected a TARGET or -e SOURCE"),
@@ -64,6 +63,15 @@ def test_code_that_can_not_be_read(xtab, write_pyc, stored):
     result = xtab("view", name, "-o", "out.html")
     assert result.exit_code == 2
     assert "xtab verify says more" in result.output
+
+
+def test_a_name_of_its_own(xtab, sample, tmp_path):
+    assert xtab("view", f"{sample}:reads").stderr == "wrote sample.reads.html\n"
+    assert xtab("view", sample).stderr == "wrote sample.html\n"
+    assert xtab("view", "-e", "with a: b").stderr == "wrote xtab.html\n"
+    again = xtab("view", sample)
+    assert again.exit_code == 2
+    assert "expected -o OUT.html, since sample.html exists already" in again.stderr
 
 
 def test_help(xtab, golden):

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
 import re
 import sys
+from importlib.resources import files
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 from xtab.format.opcodes import CURRENT
@@ -36,6 +39,39 @@ except ValueError:
 """
 
 
+SPOTS = """\
+def spots(path):
+    try:
+        class Made(base()):
+            made = call()
+
+            with open(path) as a, open(path + fail()) as b: pass
+        [1 / y
+         for y in path]
+    except ValueError:
+        later = lambda: call()
+    except (tuple(path), OSError):
+        # a comment
+        pass
+    finally:
+        if path:
+            return 1
+    for each in path:
+
+        # a comment
+        yield each
+    else:
+        try:
+            call()
+        finally:
+            with (
+                open(path),
+                lock,
+            ):
+                raise Other
+"""
+
+
 @pytest.fixture
 def source(tmp_path):
     (tmp_path / "copying.py").write_text(SOURCE)
@@ -54,6 +90,13 @@ def test_every_line(xtab, source, golden):
     golden("where.txt", result.stdout)
 
 
+def test_what_runs_on_the_spot(xtab, tmp_path, golden):
+    (tmp_path / "spots.py").write_text(SPOTS)
+    lines = range(1, SPOTS.count("\n") + 1)
+    text = xtab("where", *(f"spots.py:{line}" for line in lines)).stdout
+    golden("where_spots.txt", re.sub(r"[A-Z](, [A-Z])* (?=with|except|finally)", "", text))
+
+
 def test_a_module_stdin_and_colour(xtab, source):
     plain = xtab("where", f"{source}:5").stdout
     assert xtab("where", "copying:5").stdout.splitlines()[1:] == plain.splitlines()[1:]
@@ -65,7 +108,7 @@ def test_a_module_stdin_and_colour(xtab, source):
     "target, message",
     [
         ("copying.py", "expected FILE.py:LINE, but found 'copying.py'"),
-        ("copying.py:x", "expected FILE.py:LINE"),
+        ("copying.py:x", "expected copying.py:LINE"),
         ("copying.py:0", "copying.py: expected a line from 1 to"),
         ("copying.py:400", "copying.py: expected a line from 1 to"),
         ("copyin.py:4", "close to it: copying.py"),
@@ -91,3 +134,52 @@ def test_what_the_readme_shows(xtab, tmp_path, monkeypatch):
     if "CPython {}.{} ".format(*CURRENT.version) in commands[1][1]:
         assert shown == commands[1][1]
         assert xtab(*commands[2][0].split()).stdout == commands[2][1]
+
+
+def test_json(xtab, source):
+    lines = [line for line in range(1, SOURCE.count("\n") + 1) if line != 7]
+    document = json.loads(xtab("where", "--json", *(f"{source}:{line}" for line in lines)).stdout)
+    schema = json.loads((files("xtab.cli") / "schemas" / "where.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(document, schema)
+    assert [answer["line"] for answer in document["results"]] == lines
+    (way,) = document["results"][4]["ways"]
+    assert way["qualname"] == "copy"
+    assert [region["kind"] for region in way["inside"]] == ["finally", "except", "with"]
+    assert way["inside"][1]["classes"] == ["OSError"]
+    assert [stop["region"] and stop["region"]["letter"] for stop in way["stops"]] == ["C", "B", "A", None]
+    assert document["results"][11]["has_code"] is False
+    way["stops"] = []
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, schema)
+
+
+def test_a_source_in_another_encoding(xtab, tmp_path):
+    (tmp_path / "old.py").write_bytes(b'# -*- coding: latin-1 -*-\nprint("\xe4")\n')
+    assert xtab("where", "old.py:2").stdout.startswith('old.py:2   print("ä")\n')
+
+
+def test_what_does_not_compile_is_named(xtab, tmp_path):
+    (tmp_path / "bad.py").write_text("def f(:\n")
+    assert "bad.py: SyntaxError" in xtab("where", "bad.py:1").stderr
+
+
+def test_a_number_too_long_for_a_line(xtab, source):
+    assert ":LINE, but found" in xtab("where", f"{source}:{'9' * 5000}").stderr
+
+
+def test_a_source_that_is_typed(xtab):
+    every = xtab("where", "-e", "with a:\n    b\n# c\n").stdout
+    assert "<string>:1 " in every
+    assert "<string>:2 " in every
+    assert "<string>:3 " not in every
+    assert xtab("where", "-e", "with a:\n    b", "2").stdout in every + "\n"
+    assert "expected numbers of lines behind -e SOURCE, but found 'x'" in xtab("where", "-e", "a", "x").stderr
+
+
+def test_a_name_in_place_of_a_line(xtab, source):
+    assert "xtab dis copying:copy shows what has that name" in xtab("where", "copying:copy").stderr
+
+
+def test_a_column_is_left_out(xtab, source):
+    assert xtab("where", f"{source}:5:9").stdout == xtab("where", f"{source}:5").stdout

@@ -135,3 +135,10 @@ def test_comparisons_have_the_masks_of_the_compiler(table):
     assert masks == ([0] * 6 if table.version == (3, 11) else [2, 10, 8, 7, 4, 12])
     assert [table.comparison_flags(number) for number in range(6)] == masks
     assert table.comparison_flags("in") == table.comparison_flags(None) == table.comparison_flags(6) == 0
+
+
+@EVERY
+def test_numbers_of_names(table):
+    """Names that a version lacks are left out."""
+    assert table.numbers("NOP", "no such opcode", "EXTENDED_ARG") == {table.nop, table.extended_arg}
+    assert table.python == ".".join(map(str, table.version))

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from xtab.format.opcodes import CURRENT
-from xtab.format.units import RawInstruction, join_code, split_code
+from xtab.format.units import RawInstruction, join_code, prefixes_for, split_code
 
 EXTENDED, NOP = CURRENT.extended_arg, CURRENT.nop
 WITH_CACHES = next(op for op in CURRENT.number.values() if CURRENT.caches[op])
@@ -39,3 +39,13 @@ def test_prefixes_at_the_end_are_instructions():
 def test_caches_that_are_cut_short():
     code = bytes([WITH_CACHES, 7])
     assert split_code(code) == [RawInstruction(0, WITH_CACHES, 7, 0, b"")]
+
+
+@pytest.mark.parametrize("arg", [0, 1, 0xFF, 0x100, 0xFFFF, 0x10000, 0xFFFFFF, 0x1000000, 0x7FFFFFFF])
+def test_the_prefixes_that_an_operand_needs(arg):
+    """The least that it can be written with, as for any number of bytes."""
+    needed = prefixes_for(arg)
+    arg.to_bytes(needed + 1, "big")
+    if needed:
+        with pytest.raises(OverflowError):
+            arg.to_bytes(needed, "big")

@@ -272,6 +272,20 @@ def test_too_few_values_are_refused():
     assert error.index == start_of(body)
 
 
+def test_the_place_of_a_stack_error_is_one_in_the_body():
+    """Also where assembly puts a NOP in front of a call, as it does where a span begins there."""
+    body = body_of("def f(x):\n    x(1)\n    return x\n")
+    call = next(each for each in body.instructions if each.opname == "CALL")
+    handler = [I("PUSH_EXC_INFO"), I("RERAISE", 0)]
+    body.protect(call, call, handler[0])
+    body.instructions += handler
+    leave = next(each for each in body.instructions if each.opname == "RETURN_VALUE")
+    body.instructions.insert(body.instructions.index(leave), I("POP_TOP"))
+    error = refused(body, "on the stack for RETURN_VALUE, but found 0", StackError)
+    assert body.instructions[error.index] is leave
+    assert (error.opname, error.line) == ("RETURN_VALUE", 3)
+
+
 # instructions of another body
 
 
@@ -441,7 +455,8 @@ def test_the_layout_refuses_what_it_does_not_know():
         with pytest.raises(xtab.XtabError, match=r"but found Instruction\('NOP'\)"):
             ask(I("NOP"))
     for offset in (-1, size, size + 2):
-        with pytest.raises(xtab.XtabError, match=f"expected an offset from 0 to {size - 1}, but found {offset}"):
+        message = f"expected an offset from 0 to {size - 1}, in bytes, but found {offset}"
+        with pytest.raises(xtab.XtabError, match=message):
             body.layout.instruction_at(offset)
 
 

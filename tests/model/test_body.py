@@ -35,6 +35,64 @@ def test_pieces_of_a_span():
     assert pieces(body, Span(handler)) == []
 
 
+def closure(x):
+    def inner():
+        return x
+
+    return inner
+
+
+def generator():
+    try:
+        yield 1
+    finally:
+        closure(1)
+
+
+async def coroutine(x):
+    return [y async for y in x]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        lambda: None,
+        lambda *, x: [lambda: x],
+        closure,
+        closure(1),
+        generator,
+        coroutine,
+        compile("import a\nclass B: pass", "example", "exec"),
+        compile("(x for x in y)", "example", "eval").co_consts[0],
+    ],
+    ids=range(8),
+)
+def test_the_start_is_behind_the_first_resume(code):
+    body = xtab.decode(code)
+    names = [each.opname for each in body.instructions]
+    assert body.start is body.instructions[names.index("RESUME") + 1]
+    assert body.start is body.insertion_points()[0]
+    assert body.why_not_before(body.start) is None
+    nop = Instruction("NOP")
+    body.insert_before(body.start, [nop])
+    assert body.start is nop
+    xtab.assemble(body)
+
+
+def test_a_body_without_a_start():
+    body = xtab.decode(lambda: None)
+    body.instructions[:] = body.instructions[:1]
+    with pytest.raises(
+        xtab.XtabError, match=r"behind its first RESUME, but found Instruction\('RESUME', 0\) as the last"
+    ):
+        _ = body.start
+    body.instructions.clear()
+    with pytest.raises(xtab.XtabError, match="behind its first RESUME, but found nothing"):
+        _ = body.start
+    body.instructions.append(Instruction("NOP"))
+    assert body.start is body.instructions[0]
+
+
 def test_pieces_follow_edits():
     """Nothing is stored that could go stale: deleting instructions, all of them too, leaves the rest right."""
     span = Span(Instruction("NOP"), 0)

@@ -156,10 +156,10 @@ def test_anchors_must_be_in_the_body_and_their_places_open():
         body.insert_copies_before([nop], [nop])
     with pytest.raises(xtab.EditError, match="expected a place"):
         body.insert_copies_before([body.instructions[0]], [nop])
-    with pytest.raises(xtab.XtabError, match="expected an Instruction to copy"):
+    with pytest.raises(xtab.XtabError, match="expected an Instruction in a list of instructions to copy"):
         body.insert_copies_before([body.instructions[1]], ["NOP"])
     assert len(body.instructions) == len(xtab.decode(lambda x: x + 1).instructions)
     body.instructions.insert(1, nop)
-    with pytest.raises(xtab.XtabError, match="which is not in it"):
+    with pytest.raises(xtab.XtabError, match="to put copies before, but found 'NOP' of type str"):
         body.insert_copies_before(["NOP"], [nop])
     body.insert_copies_before([], [nop])

@@ -497,7 +497,7 @@ def test_the_end_of_a_loop_goes_with_the_loop():
     [
         (lambda body: body.insert_before(I("NOP"), [I("NOP")]), "which is not in it"),
         (lambda body: body.insert_before(3, [I("NOP")]), "expected an Instruction of this body, but found 3"),
-        (lambda body: body.insert_before(body.instructions[4], ["NOP"]), "expected an Instruction to put"),
+        (lambda body: body.insert_before(body.instructions[4], ["NOP"]), "an Instruction in a list of instructions to"),
         (lambda body: body.insert_before(body.instructions[4], [I("NOP")], protect="x"), "expected protect to be"),
         (lambda body: body.insert_before(body.instructions[1], [I("NOP")], jumps="x"), "expected jumps to be"),
         (lambda body: body.insertion_points(jumps=1), "expected jumps to be .new. or .stay., but found 1"),

@@ -31,7 +31,7 @@ def test_every_byte_belongs_to_an_instruction():
     for offset, each in layout:
         assert layout.offset_of(each) == offset
         assert {layout.instruction_at(at) for at in range(offset, layout.end_of(each))} == {each}
-    for outside in (-1, layout.end_of([each for _, each in layout][-1])):
+    for outside in (-1, layout.end_of([each for _, each in layout][-1]), None, 1.5, "4", True):
         with pytest.raises(xtab.XtabError, match="expected an offset from 0 to"):
             layout.instruction_at(outside)
 

@@ -7,7 +7,7 @@ import pytest
 import xtab
 from xtab import Instruction as I
 from xtab import Span
-from xtab.model.spans import chain_of, lies_in, spans_of
+from xtab.model.spans import all_of, chain_of, lies_in, spans_of
 
 
 def test_all_spans_are_found_once():
@@ -70,3 +70,10 @@ def test_a_circle_ends_nothing_but_the_edit(use):
         use(body)
     except xtab.XtabError as error:
         assert "go round in a circle" in str(error) or isinstance(error, xtab.StackError)
+
+
+def test_all_of_some_spans_stand_in_the_order_in_which_they_are_met():
+    target = I("NOP")
+    outer = Span(target, 0)
+    inner, other = Span(target, 1, outer=outer), Span(target, 2, outer=outer)
+    assert all_of([None, inner, other, inner]) == [inner, outer, other]

@@ -173,9 +173,19 @@ def test_a_conflict_names_both_ways():
     assert caught.value.index == meet
     jump = next(place for place, name in enumerate(names) if name.startswith("POP_JUMP"))
     text = str(caught.value)
-    assert text.startswith(f"instruction {meet}: expected depth ")
-    assert f"from instruction {jump}" in text
-    assert f"from instruction {meet - 1}" in text
+    line = joined.__code__.co_firstlineno + 2
+    assert text.startswith(f"instruction {meet} (LOAD_CONST): expected depth ")
+    assert f"from instruction {jump} ({names[jump]})" in text
+    assert f"from instruction {meet - 1} (LOAD_CONST)" in text
+    assert (caught.value.opname, caught.value.line) == ("LOAD_CONST", None)
+    for each in body.instructions[meet - 1 :]:
+        each.location = xtab.Location(line, line, None, None)
+    with pytest.raises(StackError) as caught:
+        xtab.assemble(body)
+    text = str(caught.value)
+    assert text.startswith(f"instruction {meet} (LOAD_CONST, line {line}): expected depth ")
+    assert f"from instruction {meet - 1} (LOAD_CONST, line {line})" in text
+    assert (caught.value.opname, caught.value.line) == ("LOAD_CONST", line)
     assert ("depth 1" in text) != ("depth 0" in text)
     assert caught.value.offset is None
 
@@ -189,7 +199,7 @@ def test_conflicts_in_code_have_offsets():
     place = next(place for place, each in enumerate(body.instructions) if each.operand == 7)
     at = offsets[place]
     code = code.replace(co_code=code.co_code[:at] + bytes([number["PUSH_NULL"], 0]) + code.co_code[at + 2 :])
-    with pytest.raises(StackError, match=rf"\(offset {at}\)") as caught:
+    with pytest.raises(StackError, match=rf"\(PUSH_NULL, offset {at}\)") as caught:
         xtab.stack_size(code)
     assert caught.value.offset == offsets[caught.value.index]
 
@@ -320,8 +330,12 @@ WORK = {
     "assemble": lambda code: xtab.assemble(xtab.decode(code)),
     "an edit in each block": edited,
     "depths": lambda code: (xtab.stack_depths(code), xtab.stack_size(code)),
-    "pieces": lambda code: xtab.decode(code).pieces_of(xtab.decode(code).instructions[-1].exn_tab_entry),
+    "pieces": lambda code: pieces_of_a_span(xtab.decode(code)),
 }
+
+
+def pieces_of_a_span(body):
+    return body.pieces_of(next(filter(None, (each.exn_tab_entry for each in body.instructions))))
 
 
 @pytest.mark.parametrize("work", WORK)

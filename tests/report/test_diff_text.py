@@ -35,6 +35,26 @@ def test_the_header_counts():
     assert header.startswith(f"sample  {__file__}:11 | {__file__}:11   instructions {count} -> {count + 1}, regions 2")
 
 
+def unsafe(body):
+    new = body.instruction("PUSH_NULL"), body.instruction("LOAD_ATTR", "x"), body.instruction("POP_TOP")
+    body.insert_before(body.start, new)
+
+
+def test_the_header_ends_with_what_the_verifier_says_of_both_sides():
+    texts = ["".join(text for text, _ in line) for line in diff_lines(compare(show(sample), show(sample)))]
+    assert texts[0].endswith("   ok")
+    assert "->" not in texts[0]
+    wrong = show(xtab.rewrite(sample, unsafe))
+    found = list(diff_lines(compare(show(sample), wrong)))
+    assert found[0][-3:] == [("ok", ""), (" -> ", ""), ("1 problem", "problem")]
+    assert found[1][1] == ("XT601 null-used", "problem")
+    back = list(diff_lines(compare(wrong, show(sample))))
+    assert back[0][-1] == ("ok", "")
+    assert back[1] == []
+    gone = list(diff_lines(compare(wrong, None)))
+    assert gone[0][-1] == ("1 problem", "problem")
+
+
 def test_rows_far_from_a_change_are_counted():
     found = lines()
     assert any(line.endswith("rows the same") for _, line in found)

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xtab.analysis.verify import CodeParts
-from xtab.report.excerpt import excerpt
 from xtab.cli.parts import parts_of
 from xtab.format.opcodes import CURRENT
 from xtab.model.stack import stack_depths
+from xtab.report.excerpt import excerpt
 
 ROW = re.compile(r"(>| ) +(\d+)(?: +(\?|-?\d+))?  (\S+) *(.*)")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -38,11 +39,28 @@ def test_an_expression(magic):
 
 
 def test_nothing_to_show(magic):
-    with pytest.raises(TypeError, match="expected an expression behind %xtab"):
-        magic("  ")
-    with pytest.raises(TypeError, match="written in C"):
-        magic("things[0]")
-    with pytest.raises(NameError):
+    for line, message in (
+        ("  ", "^expected an expression behind %xtab"),
+        ("things[0]", "^TypeError: .*written in C"),
+        ("nobody", "^NameError: name 'nobody' is not defined$"),
+        ("f(", "^SyntaxError: "),
+    ):
+        with pytest.raises(xtab.XtabError, match=message) as caught:
+            magic(line)
+        assert "\n" not in str(caught.value)
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
+    with pytest.raises(xtab.XtabError, match=r"^SyntaxError: .*line 2\)$"):
+        magic("", "x = 1\ny = (\n")
+
+
+def test_ipython_shows_one_line(magic, monkeypatch):
+    """It shows its own UsageError without a traceback."""
+    errors = ModuleType("IPython.core.error")
+    errors.UsageError = type("UsageError", (Exception,), {})
+    for name in ("IPython", "IPython.core"):
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setitem(sys.modules, errors.__name__, errors)
+    with pytest.raises(errors.UsageError, match=r"^NameError: name 'nobody' is not defined$"):
         magic("nobody")
 
 

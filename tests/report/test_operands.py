@@ -29,3 +29,16 @@ def test_flags_in_words():
 
 def test_a_code_object_is_named_not_read():
     assert constant_text((lambda: None).__code__) == "<code test_a_code_object_is_named_not_read.<locals>.<lambda>>"
+
+
+def test_constants_are_the_same_in_each_run():
+    class Broken:
+        def __repr__(self):
+            raise ValueError
+
+    def f(): ...
+
+    assert "0x" not in constant_text((f, f.__code__, [object()]))
+    assert constant_text(" at 0x12") == "' at 0x12'"
+    assert constant_text(Broken()) == "<Broken instance>"
+    assert len(constant_text(type("x" * 100, (), {}))) == 40

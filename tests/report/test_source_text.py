@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import linecache
 from pathlib import Path
 
-from xtab.report.source_text import line_span, source_text
+from xtab.report.source_text import holds_line, line_span, remember_text, source_text
 
 
 def outer():
@@ -31,3 +32,17 @@ def test_no_lines_at_all():
     code = compile("x", "example", "eval")
     bare = code.replace(co_linetable=bytes([0xF8 | len(code.co_code) // 2 - 1]), co_consts=())
     assert line_span(bare) == (1, 1)
+
+
+def test_a_text_that_is_in_no_file():
+    text = "def f():\n    return 1\nx = 2"
+    remember_text("<remembered>", text)
+    code = compile(text, "<remembered>", "exec")
+    assert source_text(code) == text
+    assert linecache.getline("<remembered>", 2) == "    return 1\n"
+
+
+def test_lines_that_it_holds():
+    first = outer.__code__.co_firstlineno
+    held = [line for line in range(first - 2, first + 8) if holds_line(outer.__code__, line)]
+    assert held == list(range(first, first + 5))

@@ -75,10 +75,39 @@ def test_many_levels_are_no_recursion():
 
 def test_warnings_of_the_source_are_not_passed_on():
     source = "def f():\n    try:\n        a('\\d')\n    finally:\n        return 1\n"
-    assert notes_on(source, 3) == []
+    assert len(notes_on(source, 3)) == 1
     assert len(notes_on(source, 5)) == 1
 
 
 def test_no_python():
     with pytest.raises(SyntaxError):
         notes_on("a b", 1)
+
+
+def test_what_a_finally_ends():
+    source = "try:\n    a()\nfinally:\n    for b in c:\n        break\n    raise d\n"
+    assert notes_on(source, 2) == [
+        "the raise in line 6 replaces any exception that gets to it: it is in the finally clause of the try in line 1"
+    ]
+
+
+def test_a_clause_that_is_never_reached():
+    source = "try:\n    a()\nexcept Exception:\n    b()\nexcept (ValueError, OSError):\n    c()\nexcept d:\n    e()\n"
+    note = "the except clause in line 5 is never reached: the one in line 3 names Exception and gets its exceptions"
+    assert notes_on(source, 2) == [note]
+    assert note in notes_on(source, 6)
+    assert note not in notes_on(source, 4)
+
+
+def test_functions_without_a_name():
+    source = "try:\n    f = lambda: a()\n    g = (b for b in c)\nfinally:\n    d()\n"
+    assert notes_on(source, 2) == [
+        "the try in line 1 protects the making of the lambda, not what runs when it is called"
+    ]
+    assert "the making of the generator expression" in notes_on(source, 3)[0]
+
+
+def test_items_of_a_with():
+    source = "with (\n    a,\n    b as c,\n):\n    d()\n"
+    assert "not how its first item is entered" in notes_on(source, 2)[0]
+    assert "only by the items before it" in notes_on(source, 3)[0]

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 import xtab
-from xtab.report.text import View, entry_lines, lines_of, paint, region_lines, text_of, walk
+from xtab import Problem
+from xtab.report.text import View, entry_lines, lines_of, paint, problem_lines, region_lines, text_of, walk
 
 VERSION = "{}.{}".format(*sys.version_info)
 ESCAPES = re.compile("\x1b\\[[0-9;]*m")
@@ -134,3 +135,12 @@ def test_parts_of_the_text(shapes):
     entries = [paint(line, color=False) for line in entry_lines(listing.entries, (), ascii=True)]
     assert re.fullmatch(r"  #0  \[\d+,\d+\) +-> \d+ +depth \d  lasti", entries[0])
     assert list(region_lines(())) == []
+
+
+@pytest.mark.parametrize("code, style", [("XT402", "problem"), ("XT203", "warning")])
+def test_a_problem_is_told_with_what_is_around_it(code, style):
+    problem = Problem(code, "expected this", hint="do that", qualname="f", line=3)
+    lines = list(problem_lines(problem, file="made.pyc", around=["    off", ">     2  NOP"]))
+    assert [paint(line, color=False) for line in lines[1:]] == ["      off", "  >     2  NOP", "hint: do that"]
+    assert paint(lines[0], color=False).startswith(f"made.pyc:3: {code} ")
+    assert lines[0][1][1] == lines[2][0][1] == style

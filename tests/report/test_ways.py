@@ -7,16 +7,22 @@ import warnings
 import pytest
 
 import xtab
+from xtab.report.source_tree import SourceTree
 from xtab.report.ways import ways
 
 
-def told(source, line, name=None, **options):
+def answers(source, line, name=None):
     with warnings.catch_warnings(action="ignore"):
         code = compile(source, "sample", "exec", dont_inherit=True)
-    if name:
-        code = next(each for each in code.co_consts if getattr(each, "co_name", "") == name)
-    found = ways(xtab.show(code), line, **options)
-    return [[(stop.region.label if stop.region else "", stop.line, stop.words) for stop in way.stops] for way in found]
+    found = ways(code, line, SourceTree(source))
+    return [way for way in found if name is None or way.qualnames[0].endswith(name)]
+
+
+def told(source, line, name=None):
+    return [
+        [(stop.region.label if stop.region else "", stop.line, stop.words) for stop in way.stops]
+        for way in answers(source, line, name)
+    ]
 
 
 TRY = "try:\n    a()\nexcept KeyError:\n    b()\nfinally:\n    c()\n"
@@ -60,7 +66,7 @@ def test_a_handler_that_ends_it_is_the_last():
 def test_a_finally_that_returns():
     source = "def f():\n    try:\n        a()\n    finally:\n        return 1\n"
     [[(label, _, words)]] = told(source, 3, "f")
-    assert (label, words) == ("finally", "runs, and may end the exception")
+    assert (label, words) == ("finally", "runs, and ends the exception: it returns")
 
 
 def test_what_an_except_star_clause_raises_goes_out_in_the_end():
@@ -72,23 +78,74 @@ def test_what_an_except_star_clause_raises_goes_out_in_the_end():
 
 def test_every_way_has_an_end(shapes):
     for code in shapes.values():
-        listing = xtab.show(code)
-        for line in {row.line for row in listing.rows if row.line}:
-            assert all(way.stops for way in ways(listing, line))
+        for line in {row.line for row in xtab.show(code).rows if row.line}:
+            assert all(way.stops for way in ways(code, line))
 
 
-def test_a_class_has_no_caller():
-    [[(_, _, words)]] = told("class C:\n    a()\n", 2, "C")
-    assert words == "the code that makes the class C"
+def test_what_makes_a_class_gets_what_is_raised_in_it():
+    source = "def f():\n    try:\n        class C:\n            a()\n    except OSError:\n        b()\n"
+    [way] = answers(source, 4)
+    assert way.qualnames == ("f.<locals>.C", "f")
+    assert [stop.words for stop in way.stops] == [
+        "the code that makes the class f.<locals>.C, in f", "runs if the class matches", "the caller of f",
+    ]  # fmt: skip
+    assert [(each.label, each.qualname) for each in way.inside] == [("except OSError", "f")]
+    assert way.around == ()
+
+
+@pytest.mark.parametrize("text", ["[a() for b in c]", "{a() for b in c}", "{a(): 1 for b in c}"])
+def test_a_comprehension_is_no_code_of_its_own(text):
+    [way] = answers(f"def f():\n    try:\n        {text}\n    except OSError:\n        b()\n", 3)
+    assert way.qualnames == ("f",)
+    assert [stop.label for stop in way.stops] == ["except OSError", ""]
 
 
 def test_a_line_within_a_statement():
-    source = "a(\n    1,\n\n)\n"
-    assert told(source, 3) == []
-    assert told(source, 3, spanned=True) == [[OUT]]
+    source = "a(\n    1,\n\n    # c\n    )\nfor b in c:\n\n    # c\n    d\nelse:\n    e\n"
+    assert told(source, 5) == [[OUT]]
+    assert [line for line in range(1, 12) if not answers(source, line)] == [3, 4, 7, 8, 10]
+
+
+WITH = "def f():\n    with a(), b(\n        1\n    ) as c:\n        d()\n"
+
+
+def test_items_of_a_with_are_told_apart():
+    first, second = answers(WITH, 2)
+    assert (first.which, second.which) == ("a()", "b(1)")
+    assert [each.label for each in second.inside] == ["with a()"]
+    [inner] = answers(WITH, 5)
+    assert [(each.label, each.lines) for each in inner.inside] == [("with a()", "2-5"), ("with b(1)", "5")]
+
+
+def test_copies_of_a_finally_are_one():
+    source = "def f():\n    try:\n        if a: return b()\n    finally:\n        with c():\n            d()\n"
+    [way] = answers(source, 6)
+    assert way.inside[0].letters.count(",") >= 1
+    assert way.inside[0].label == "with c()"
+
+
+def test_a_finally_that_may_return():
+    source = "def f():\n    try:\n        a()\n    finally:\n        if b: return 1\n"
+    [[(_, _, words), last]] = told(source, 3, "f")
+    assert words == "runs, and may end the exception (return in line 5); otherwise the exception goes on"
+    assert last[2] == "the caller of f"
+
+
+def test_clauses_have_their_lines():
+    source = "try:\n    a()\nexcept OSError:\n    b()\nexcept tuple(c):\n    d()\n"
+    [way] = answers(source, 2)
+    assert way.stops[0].label == "except OSError, tuple(c)"
+    assert way.stops[0].lines == "lines 3 and 5"
+    assert way.stops[0].words == "the first clause whose class matches runs"
+
+
+def test_lines_of_definitions_have_one_answer():
+    source = "async def f(a):\n    yield a\n\nclass C:\n    def g(self): yield\n"
+    assert [way.qualnames for way in answers(source, 1)] == [("<module>",)]
+    assert [way.qualnames for way in answers(source, 4)] == [("<module>",)]
 
 
 def test_what_cannot_raise_is_marked():
     code = compile(TRY, "sample", "exec")
-    [way] = ways(xtab.show(code), 1)
+    [way] = ways(code, 1)
     assert not way.raises

@@ -6,7 +6,7 @@ import xtab
 from xtab.report.words import count, file_line, line_words, lines_of_source
 
 
-@pytest.mark.parametrize(("number", "words"), [(0, "0 rows"), (1, "1 row"), (2, "2 rows")])
+@pytest.mark.parametrize("number, words", [(0, "0 rows"), (1, "1 row"), (2, "2 rows")])
 def test_counts(number, words):
     assert count(number, "row") == words
 
@@ -17,7 +17,7 @@ def test_a_file_name_breaks_no_line():
 
 
 @pytest.mark.parametrize(
-    ("location", "text"),
+    "location, text",
     [
         (None, ""),
         (xtab.Location(None, None, None, None), ""),

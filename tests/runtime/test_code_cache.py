@@ -50,7 +50,7 @@ def test_damaged_files_are_passed_over(cache, damage):
 
 
 def test_what_marshal_can_not_write(cache):
-    with pytest.raises(ValueError, match="unmarshallable"):
+    with pytest.raises(ValueError, match="can be kept in a file, but found <object object>"):
         cache.store("one", "one.py", b"", CODE.replace(co_consts=(object(),)))
     assert not cache.folder.exists()
 

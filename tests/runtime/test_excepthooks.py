@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import threading
+import traceback
 
 import pytest
 
@@ -158,6 +159,53 @@ def test_a_step_that_fails_hides_nothing(step, seen):
         uncaught(error)
     assert seen[0][1] is error
     assert "failed on this error" in error.__notes__[0]
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise TypeError
+
+    __repr__ = __str__
+
+
+class MuteStep:
+    def __call__(self, exc):
+        raise Mute
+
+    def __repr__(self):
+        raise Mute
+
+
+@pytest.mark.parametrize("step", [broken, MuteStep(), lambda exc: Mute])
+@pytest.mark.parametrize("notes", [None, "not a list"])
+def test_neither_a_step_nor_an_error_that_can_not_be_shown_hides_anything(step, notes, seen):
+    error = error_of()
+    if notes is not None:
+        error.__notes__ = notes
+    with install_excepthook(step):
+        uncaught(error)
+    assert seen[0][1] is error
+
+
+def test_steps_must_be_callable():
+    before = hooks()
+    with pytest.raises(TypeError, match="expected functions that take an exception, but found 3"):
+        install_excepthook(filter_traceback, 3)
+    assert hooks() == before
+
+
+def test_without_stderr(monkeypatch, capsys):
+    """Then nothing is shown, on stdout neither."""
+    for owner, name in PLACES:
+        monkeypatch.setattr(owner, name, getattr(owner, f"__{name}__"))
+    monkeypatch.setattr(sys, "stderr", None)
+    error = error_of()
+    with install_excepthook():
+        uncaught(error)
+        if hasattr(traceback, "_print_exception_bltin"):  # else threading writes to the stderr of its start
+            return
+        threading.excepthook(threading.ExceptHookArgs((KeyError, error, error.__traceback__, None)))
+    assert capsys.readouterr().out == ""
 
 
 def test_without_a_value(seen):

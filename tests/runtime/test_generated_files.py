@@ -8,6 +8,7 @@ import logging
 import re
 import traceback
 import types
+from pathlib import Path
 
 import pytest
 
@@ -263,3 +264,69 @@ def test_an_entry_whose_line_was_changed():
     entry = error.__traceback__.tb_next
     error.__traceback__ = types.TracebackType(None, entry.tb_frame, entry.tb_lasti, 2)
     assert (last(files.remap(error)).lineno, last(error).colno) == (101, None)
+
+
+def test_an_entry_goes_with_the_last_of_several_codes():
+    files = GeneratedFiles()
+    text = "def f():\n    return 1 / 0\n"
+    first, second, third = (compile(text, "<1>", "exec") for _ in range(3))
+    files.register("<1>", "a.py", code=first)
+    files.register("<1>", "a.py", code=second)
+    del first
+    gc.collect()
+    assert files._originals
+    del second
+    gc.collect()
+    assert not files._originals
+    files.register("<1>", "a.py", code=third)
+    files.register("<1>", "a.py")
+    files.register("<1>", "a.py", code=third)
+    del third
+    gc.collect()
+    assert files._originals, "registered for good"
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"generated": None}, "a string for generated"),
+        ({"filename": Path("a.py")}, "a string for filename"),
+        ({"firstlineno": "3"}, "an integer for firstlineno"),
+        ({"columns": None}, "an integer for columns"),
+        ({"name": 5}, "a mapping from strings to strings for name"),
+        ({"name": {"f": 5}}, "a mapping from strings to strings for name"),
+        ({"lines": [3]}, "a mapping from integers to integers for lines"),
+        ({"lines": {1: "x"}}, "a mapping from integers to integers for lines"),
+        ({"positions": {}}, "a function for positions"),
+    ],
+)
+def test_wrong_types_are_refused_before_there_is_an_error(arguments, message):
+    with pytest.raises(TypeError, match=f"expected .*{message}"):
+        GeneratedFiles().register(**{"generated": "<1>", "filename": "a.py", **arguments})
+
+
+@pytest.mark.parametrize("given", [(1, 2), 5, "ab", lambda: 1 / 0, (3, 1, 0, 0), (3, 3, -4, 2), (-3, -3, 0, 0)])
+def test_positions_that_give_no_place(given):
+    files = GeneratedFiles()
+    files.register("<1>", "a.py", positions=lambda _: given() if callable(given) else given)
+    assert last(files.remap(fail("<1>"))).filename == "<1>"
+
+
+def test_plain_tuples_are_places():
+    files = GeneratedFiles()
+    files.register("<1>", "a.py", positions=lambda _: (7, None, None, None))
+    assert last(files.remap(fail("<1>")))[:2] == ("a.py", 7)
+
+
+def test_a_recursion_in_long_code():
+    """Each point is looked up once."""
+    asked = []
+    files = GeneratedFiles()
+    files.register("<1>", "a.py", positions=lambda location: asked.append(location) or location)
+    names = {}
+    exec(compile("def f(n):\n    f(n - 1) if n else 1 / 0\n", "<1>", "exec"), names)
+    with pytest.raises(ZeroDivisionError) as caught:
+        names["f"](200)
+    found = traceback.extract_tb(files.remap(caught.value).__traceback__)
+    assert [each.filename for each in found].count("a.py") == 201
+    assert len(asked) <= 4

@@ -23,6 +23,12 @@ def tenfold(body):
 
 def fails(body):
     return 1 / 0
+
+def unsafe(body):
+    if body.name == "ten":
+        new = body.instruction("PUSH_NULL"), body.instruction("LOAD_ATTR", "x"), body.instruction("POP_TOP")
+        body.insert_before(body.start, new)
+    tenfold(body)
 """
 STATE = """
 import sys
@@ -48,6 +54,7 @@ def folder(tmp_path):
         "app/__main__.py": STATE,
         "deep/script.py": "import beside\n" + NUMBER,
         "deep/beside.py": NUMBER,
+        "not_called.py": "def ten(): return 10\nprint(10)\n",
         "ends.py": "import sys\nif __name__ == '__main__': sys.exit(7)\n",
         "raises.py": "def f():\n    raise KeyError(10)\nf()\n",
     }
@@ -146,6 +153,24 @@ def test_a_transform_that_fails(rewritten):
     assert "while module pkg was imported" in result.stderr
 
 
+def test_what_is_not_safe_is_not_run(rewritten):
+    result = rewritten("-m", "pkg.inner", transform="unsafe")
+    assert (result.returncode, result.stdout) == (0, "10 10 pkg\n10 10 __main__\n")
+    assert "to rewrite module pkg, but found VerificationError: expected code that is safe to run" in result.stderr
+    assert "XT601 null-used: ten at " in result.stderr
+    result = rewritten("--verify", "--on-error", "raise", "-m", "pkg.inner", transform="unsafe")
+    assert result.returncode == 1
+    assert "while module pkg was imported" in result.stderr
+
+
+def test_the_proof_can_be_left_out(rewritten):
+    """Only of a module that doesn't run what isn't safe."""
+    result = rewritten("--no-verify", "-c", transform="unsafe")
+    assert result.returncode == 2
+    result = rewritten("--no-verify", "not_called.py", transform="unsafe")
+    assert (result.returncode, result.stdout, result.stderr) == (0, "100\n", "")
+
+
 def test_the_safe_path(rewritten, python, folder):
     module = f"import sys; sys.path += [{ROOT!r}, {str(folder)!r}]; from xtab.runtime.imports import main; main()"
     result = python("-P", "-c", module, "--transform", "house_transforms:nothing", "deep/script.py")
@@ -171,7 +196,7 @@ def test_the_safe_path(rewritten, python, folder):
             "expected a module with Python code, but found that sys has none",
         ),
         (["--transform", "house_transforms:nothing", "--on-error", "no", "x.py"], "option --on-error: invalid choice"),
-        (["--no"], "no such option: --no"),
+        (["--none"], "no such option: --none"),
     ],
     ids=range(14),
 )

@@ -106,3 +106,23 @@ def test_nothing_of_it_runs():
     # up to 3.12 Python closes a generator that was never started as it does others
     assert sys.version_info < (3, 13) or "user.py" not in seen
     assert entry.tb_lineno == 33
+
+
+class Strange(dict):
+    def keys(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("made", [{1: 2, (3,): 4, "ok": 5}, Strange(ok=5)])
+def test_class_bodies_with_strange_namespaces(made):
+    class Meta(type):
+        @classmethod
+        def __prepare__(cls, *_):
+            return made
+
+    code = compile("class C(metaclass=Meta):\n    x = 1 / 0\n", "here.py", "exec")
+    real = entry_of(exec, code, {"Meta": Meta})
+    assert real.tb_frame.f_code.co_name == "C"
+    entry = stand_in(real, HERE)
+    assert (entry.tb_lineno, entry.tb_frame.f_code.co_filename) == (33, "user.py")
+    assert set(entry.tb_frame.f_locals) <= {"ok", "__module__", "__qualname__", "__firstlineno__"}

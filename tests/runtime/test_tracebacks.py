@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import traceback
 import types
@@ -303,7 +304,56 @@ def test_an_exchanged_entry():
     assert new.tb_next.tb_next is error.__traceback__.tb_next.tb_next
 
 
+@dataclasses.dataclass(frozen=True)
+class Frozen(Exception):
+    value: int
+
+
+def test_exceptions_that_refuse_to_be_set():
+    def users():
+        try:
+            raise Skip
+        except Skip as skip:
+            raise Frozen(3) from skip
+
+    error = caught(helper, users)
+    assert splice_context(filter_traceback(error, KEEP), Skip) is error
+    assert names(error) == ["caught", "users"]
+    assert (error.__cause__, error.__context__, error.__suppress_context__) == (None, None, False)
+
+
+@pytest.mark.parametrize("members", [1, 300])
+def test_long_chains_of_ours(members):
+    """Each of ours is passed once, however many chains lead to it."""
+    passed = []
+
+    class Noted(Skip):
+        def __getattribute__(self, name):
+            passed.append(name)
+            return super().__getattribute__(name)
+
+    last = KeyError("the user's")
+    ours = last
+    for _ in range(300):
+        other = Noted()
+        other.__context__ = ours
+        ours = other
+    errors = [ValueError() for _ in range(members)]
+    for error in errors:
+        error.__context__ = ours
+    splice_context(ExceptionGroup("all", errors), Skip)
+    assert all(error.__context__ is last for error in errors)
+    assert passed.count("__context__") == 300
+
+
+@pytest.mark.parametrize("function", [filter_traceback, lambda exc: splice_context(exc, Skip)])
+@pytest.mark.parametrize("what", [None, 3, ValueError])
+def test_what_is_no_exception(function, what):
+    with pytest.raises(TypeError, match="expected an exception, but found"):
+        function(what)
+
+
 def test_public_names():
-    assert sorted(set(tracebacks.__all__) - {"rebuild", "related"}) == sorted(
+    assert sorted(set(tracebacks.__all__) - {"is_debugging", "put", "rebuild", "related"}) == sorted(
         set(tracebacks.__all__) & set(xtab.__all__)
     )

@@ -103,3 +103,28 @@ def test_the_source_of_a_relocated_class(tmp_path):
     finally:
         del sys.modules["users"]
         linecache.clearcache()
+
+
+@pytest.mark.parametrize("by", [1, 255, 256, 100_000])
+def test_a_class_with_many_constants(by):
+    """Another EXTENDED_ARG makes the code longer, and so its location table."""
+    body = "".join(f"  x{number} = {number + 1000}\n" for number in range(400))
+    code = compile(f"class C:\n{body}  def f(self): pass\n", "here.py", "exec")
+    there = relocate(code, lines=by, columns=4)
+    assert [problem for each in code_objects(there) for problem in xtab.verify(each)] == []
+    for each, before in zip(code_objects(there), code_objects(code), strict=True):
+        assert len(list(each.co_positions())) == len(each.co_code) // 2
+        assert len(each.co_consts) <= len(before.co_consts) + 1
+    back = relocate(there, lines=-by, columns=-4)
+    assert [each.co_code for each in code_objects(back)] == [each.co_code for each in code_objects(code)]
+    assert back == code
+
+
+def test_broken_code_stays_broken():
+    """Operands that name nothing are not looked up; telling of them is the verifier's."""
+    code = compile("def f(): pass\nclass C:\n  def g(self): pass\n  x = 1\n", "here.py", "exec")
+    for each in code_objects(code):
+        inner = tuple(item for item in each.co_consts if hasattr(item, "co_code"))
+        for broken in (each.replace(co_consts=inner), each.replace(co_consts=()), each.replace(co_names=())):
+            there = relocate(broken, lines=1, qualname="other", positions=lambda location: location)
+            assert there.co_firstlineno == each.co_firstlineno + 1

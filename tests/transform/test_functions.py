@@ -54,7 +54,7 @@ def test_wrappers_in_wrappers_keep_their_order():
 
 
 @pytest.mark.parametrize(
-    ("found", "hint"),
+    "found, hint",
     [
         (outer.__code__, ": rewrite_code takes code objects"),
         (Owner, ": pass one of its methods"),

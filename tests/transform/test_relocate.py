@@ -293,6 +293,20 @@ def test_impossible_places(arguments, message):
     assert (caught.value.qualname, caught.value.filename, caught.value.line) == ("f", "here.py", 3)
 
 
+@pytest.mark.parametrize("arguments, advised", [
+    ({"lines": -3}, True),
+    ({"columns": -5}, True),
+    ({"lines": -4, "firstlineno": 1}, True),
+    ({"positions": lambda at: at._replace(line=0)}, False),
+    ({"positions": lambda at: at._replace(column=-1), "firstlineno": 1}, False),
+], ids=range(5))  # fmt: skip
+def test_what_lines_and_columns_can_not_say_positions_can(arguments, advised):
+    code = compiled("\n\ndef f():\n    g(1)\n").co_consts[0]
+    with pytest.raises(xtab.RelocationError) as caught:
+        relocate(code, **arguments)
+    assert ("give positions=xtab.source_map(original, generated)" in str(caught.value)) is advised
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [
@@ -479,3 +493,21 @@ def test_a_tree_that_kept_its_locations(model):
         names["in_the_call"], filename=model.__file__, lines=first - 1, columns=4, qualname=method.__qualname__
     )
     assert text_of_error(model, "in_the_call") == plain
+
+
+def test_annotations_that_are_evaluated_later_move_too():
+    hint = ": missing" if hasattr(relocate, "__annotate__") else ""  # else they are evaluated at once
+    names = {}
+    exec(compile(f"def f(x{hint}): pass\ndef g(x{hint}): pass\n", "here.py", "exec", dont_inherit=True), names)
+    there = relocate(names["f"], filename="there.py", lines=9, qualname="K.f")
+    if not hint:
+        assert there.__annotations__ == {}
+        return
+    with pytest.raises(NameError) as caught:
+        inspect.get_annotations(there)
+    frame = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (frame.filename, frame.lineno) == ("there.py", 10)
+    assert there.__annotate__.__qualname__ == "K.f.__annotate__"
+    assert names["f"].__annotate__.__code__.co_filename == "here.py"
+    names["g"].__annotate__ = names["f"].__annotate__
+    assert relocate(names["g"], lines=9).__annotate__ is names["f"].__annotate__, "it is another function's"

@@ -85,6 +85,19 @@ def test_borders_are_checked():
         Run(body, resume, body.instructions[-1])
 
 
+def test_a_border_that_is_closed_names_the_next_place():
+    """As where somebody takes instruction 1 for the first one of a generator."""
+    body = xtab.decode(generator)
+    with pytest.raises(
+        xtab.EditError, match=r"the next good place is before instruction \d+, .*, which is body.start$"
+    ):
+        Run(body, body.instructions[0], body.instructions[-1])
+    with pytest.raises(xtab.EditError) as caught:
+        Run(body, body.instructions[1], body.instructions[-1])
+    assert caught.value.next_place is body.start
+    assert Run(body, body.start, body.instructions[-1]).first is body.start
+
+
 def test_what_cannot_be_reached_is_no_run():
     body = xtab.decode(lambda x: x)
     nop, last = xtab.Instruction("NOP"), xtab.Instruction("RETURN_VALUE")

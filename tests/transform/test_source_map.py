@@ -147,9 +147,21 @@ def test_wrong_types(arguments):
         source_map(*arguments)
 
 
-def test_what_can_not_be_parsed():
-    with pytest.raises(SyntaxError):
-        source_map("x +", "x")
+@pytest.mark.parametrize(
+    "arguments, which, line",
+    [
+        (("x\ny +", "x"), "original", 2),
+        (("x", "\n\nx +"), "generated", 3),
+        (("  x\n  y +\n", "x"), "original", 2),
+        (("  x\ny\n", "x"), "original", 1),
+        (("x", "  x\n z\n"), "generated", 2),
+    ],
+    ids=range(5),
+)
+def test_what_can_not_be_parsed(arguments, which, line):
+    with pytest.raises(SyntaxError, match=rf"\(<{which} text of source_map>, line {line}\)$") as caught:
+        source_map(*arguments)
+    assert (caught.value.filename, caught.value.lineno) == (f"<{which} text of source_map>", line)
 
 
 @pytest.mark.parametrize("part", range(4))
@@ -190,3 +202,15 @@ def test_deep_and_wide_texts():
 
 def test_it_is_public():
     assert xtab.source_map is source_map
+
+
+def test_a_node_in_several_places():
+    """Whoever edits a tree may put a node into it twice."""
+    call = ast.parse("f(x)", mode="eval").body
+    other = ast.parse("y = 2\nz = 3").body
+    wrapped = ast.Return(ast.Call(ast.Name("wrap", ast.Load()), [call, call], []))
+    tree = ast.Module([ast.Return(call), other[0], ast.Return(call), other[1], wrapped, other[0]], [])
+    where = source_map("return f(x)\ny = 2\nreturn f(x)\nz = 3\nreturn f(x)\ny = 2", ast.fix_missing_locations(tree))
+    assert where(Location(1, 1, 0, 4)) is not None
+    assert source_map(tree, "return f(x)\ny = 2\nreturn f(x)\nz = 3\nreturn wrap(f(x))")(Location(9, 9, 0, 1)) is None
+    assert tree.body[0].value is call, "the tree itself stays"

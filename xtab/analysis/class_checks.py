@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from xtab.model.source import Source
 
-__all__ = ["BARE", "UNNAMED", "class_checks", "straight_on"]
+__all__ = ["BARE", "UNNAMED", "behind_statement", "behind_statements", "class_checks", "straight_on"]
 
 UNNAMED: Final = "..."
 """A class that the clause computes: no name stands for it."""
@@ -38,6 +38,7 @@ _Names = tuple[str, ...]
 
 _SKIPPED = frozenset({"NOP", "NOT_TAKEN"})
 _JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
+_MOVES = frozenset({"COPY", "SWAP"})
 _CHECKS = frozenset({"CHECK_EXC_MATCH", "CHECK_EG_MATCH"})
 _LOADS = frozenset(
     {
@@ -76,6 +77,31 @@ def straight_on(source: Source, place: int) -> Iterator[int]:
         place += 1
 
 
+def behind_statement(source: Source, start: int) -> int | None:
+    """The place behind instructions that leave the stack as it was, and touch nothing that is on it; None: none do."""
+    height, begun = 0, False
+    for place in straight_on(source, start):
+        if begun and height == 0:
+            return place
+        opcode, arg = source.opcodes[place], source.args[place]
+        taken = arg if CURRENT.name[opcode] in _MOVES else CURRENT.taken(opcode, arg)
+        if CURRENT.stops[opcode] or place in source.targets or taken > height:
+            return None
+        height += CURRENT.effect(opcode, arg)
+        begun = True
+    return None
+
+
+def behind_statements(source: Source, start: int) -> int:
+    """The same for as many of them as there are; `start` itself if there are none."""
+    place = start
+    seen = {start}
+    while (behind := behind_statement(source, place)) is not None and behind not in seen:
+        seen.add(behind)
+        place = behind
+    return place
+
+
 def class_checks(source: Source, place: int) -> tuple[tuple[str, ...], bool]:
     """The classes of all clauses of the handler whose PUSH_EXC_INFO is right before `place`, in order.
 
@@ -96,7 +122,7 @@ def class_checks(source: Source, place: int) -> tuple[tuple[str, ...], bool]:
         found += names or (_EMPTY,)
         groups = CURRENT.name[source.opcodes[check]] == "CHECK_EG_MATCH"
         start = _where_it_fails(source, check)
-        first = _first(source, start)
+        first = None if start is None else _first(source, behind_statements(source, start))
         if first is None:
             break
         if CURRENT.name[source.opcodes[first]] == "POP_TOP":
@@ -107,8 +133,8 @@ def class_checks(source: Source, place: int) -> tuple[tuple[str, ...], bool]:
     return tuple(found), groups
 
 
-def _first(source: Source, place: int | None) -> int | None:
-    return None if place is None else next(straight_on(source, place), None)
+def _first(source: Source, place: int) -> int | None:
+    return next(straight_on(source, place), None)
 
 
 def _where_it_fails(source: Source, check: int) -> int | None:

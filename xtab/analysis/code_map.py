@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xtab.analysis.regions import Region, read_regions
-from xtab.errors import XtabError
 from xtab.format.code import code_of
 from xtab.format.opcodes import CURRENT
 from xtab.model.decode import read_source
 from xtab.model.depths import measure
+from xtab.model.offsets import checked_offset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,18 +24,7 @@ if TYPE_CHECKING:
     from xtab.model.depths import Stack
     from xtab.model.source import Source
 
-__all__ = ["CodeMap", "checked_offset"]
-
-
-def checked_offset(offset: Any, end: int) -> int:
-    """An offset in code that is `end` bytes long.
-
-    Raises:
-        XtabError: it is none.
-    """
-    if isinstance(offset, int) and not isinstance(offset, bool) and 0 <= offset < end:
-        return offset
-    raise XtabError(f"expected an offset from 0 to {end - 1}, in bytes, but found {offset!r}")
+__all__ = ["CodeMap"]
 
 
 class CodeMap:

@@ -14,8 +14,9 @@ from bisect import bisect_right
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from xtab.analysis.code_map import CodeMap, checked_offset
+from xtab.analysis.code_map import CodeMap
 from xtab.format.opcodes import CURRENT
+from xtab.model.offsets import checked_offset
 
 if TYPE_CHECKING:
     from xtab.analysis.regions import Region

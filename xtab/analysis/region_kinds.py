@@ -10,6 +10,8 @@
    statement; in a bare ``except`` the first has that of the clause, and the second that of what stands in it.
 5. What compares the exception with classes is an ``except``, or an ``except*`` (`xtab.analysis.class_checks`).
 6. All else is a ``finally``.
+7. Edits may have put statements in between, such as a call whose result is dropped: where the instructions alone would
+   say nothing, or ``finally``, those that leave the stack as it was are passed over, and what is behind them tells.
 
 It takes as long as the handler is up to its last comparison; as the body of a ``finally`` is.
 
@@ -26,7 +28,7 @@ from enum import StrEnum
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from xtab.analysis.class_checks import class_checks, straight_on
+from xtab.analysis.class_checks import behind_statement, behind_statements, class_checks, straight_on
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
@@ -101,7 +103,19 @@ def kind_of(source: Source, handler: int, depth: int, lasti: bool) -> tuple[Kind
     >>> kind_of(source, *source.entries[0][2:])
     (<Kind.EXCEPT: 'except'>, ('KeyError', 'd.error'))
     """
-    place = bisect_left(source.starts, handler >> 1)
+    place: int | None = bisect_left(source.starts, handler >> 1)
+    seen: set[int] = set()  # a circle: no compiler makes one
+    while place is not None and place not in seen:
+        seen.add(place)
+        kind, classes = _told(source, place)
+        if kind != Kind.UNKNOWN:
+            return kind, classes
+        place = behind_statement(source, place)
+    return Kind.UNKNOWN, ()
+
+
+def _told(source: Source, place: int) -> tuple[Kind, tuple[str, ...]]:
+    """What the instructions from a place on say."""
     begin = list(islice(straight_on(source, place), 3))
     names = [str(CURRENT.name[source.opcodes[each]]) for each in begin]
     if not begin or names[0] != "PUSH_EXC_INFO":
@@ -114,7 +128,21 @@ def kind_of(source: Source, handler: int, depth: int, lasti: bool) -> tuple[Kind
     classes, groups = class_checks(source, begin[0] + 1)
     if classes:
         return (Kind.EXCEPT_STAR if groups else Kind.EXCEPT), classes
-    return Kind.FINALLY, ()
+    return _behind_edits(source, begin[0]), ()
+
+
+def _behind_edits(source: Source, push: int) -> Kind:
+    """The kind of a handler that begins with PUSH_EXC_INFO and something else: what it is behind a few statements."""
+    place = behind_statements(source, push + 1)
+    begin = list(islice(straight_on(source, place), 2))
+    names = [str(CURRENT.name[source.opcodes[each]]) for each in begin]
+    if names[:1] == ["WITH_EXCEPT_START"]:
+        return Kind.ASYNC_WITH if names[1:] == ["GET_AWAITABLE"] else Kind.WITH
+    if names[:1] != ["POP_TOP"]:
+        return Kind.FINALLY
+    drop, end = (source.location(each) for each in (begin[0], begin[-1]))
+    leaves = names[1:] == ["POP_EXCEPT"] and (drop is None or drop.column is None or drop == end)
+    return Kind.FINALLY if leaves else Kind.BARE_EXCEPT
 
 
 def _leaves_at_once(source: Source, begin: list[int], names: list[str]) -> bool:
@@ -136,8 +164,24 @@ def _bookkeeping(source: Source, begin: list[int], names: list[str]) -> Kind:
         return Kind.STOP_ITERATION
     if names[0].startswith("LOAD_") and [name.partition("_")[0] for name in names[1:]] == ["STORE", "DELETE"]:
         return Kind.NAME_CLEANUP
-    if names[:2] == ["SWAP", "POP_TOP"]:
-        rest = (str(CURRENT.name[source.opcodes[each]]) for each in islice(straight_on(source, place), 2, None))
-        if next((name for name in rest if name not in _RESTORES), "") == "RERAISE":
-            return Kind.COMPREHENSION_RESTORE
+    if names[:2] == ["SWAP", "POP_TOP"] and _restores(source, begin[1] + 1):
+        return Kind.COMPREHENSION_RESTORE
     return Kind.UNKNOWN
+
+
+def _restores(source: Source, start: int) -> bool:
+    """Whether variables get their values back from the stack, and then the exception is raised again."""
+    place: int | None = start
+    seen: set[int] = set()
+    while place is not None and place not in seen:
+        seen.add(place)
+        for each in straight_on(source, place):
+            name = str(CURRENT.name[source.opcodes[each]])
+            if name == "RERAISE":
+                return True
+            if name not in _RESTORES:
+                place = behind_statement(source, each)
+                break
+        else:
+            return False
+    return False

@@ -5,6 +5,8 @@
 3. The verifier knows which variables are bound for sure. Which may be bound at all is followed on its own: stores on
    any way there, since the last time the variable was deleted or cleared (`_may_be_bound`).
 
+CPython sources followed: those of the verifier, ``Python/bytecodes.c`` above all.
+
 Facts hold whatever way was taken, and for the values that the frame holds, not for copies elsewhere.
 """
 

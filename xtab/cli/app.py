@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
 
-from xtab.cli.output import INTERRUPTED, UNUSABLE, version_line
+from xtab.cli.output import CLOSED_PIPE, INTERRUPTED, UNUSABLE, version_line
 from xtab.errors import TargetError
 
 if TYPE_CHECKING:
@@ -28,6 +31,9 @@ COMMANDS = {
     "where": "Tell what protects a line of source.",
 }
 """The subcommands, and what `xtab --help` says of them: to know that, none has to be loaded."""
+
+
+_NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 class _Unusable(click.ClickException):
@@ -59,6 +65,13 @@ class _App(click.Group):
             raise _Unusable(str(error)) from None
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)
+        except BrokenPipeError:  # such as `head`; click would end with 1, which says that something is wrong
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is flushed at the end
+            ctx.exit(CLOSED_PIPE)
+        except OSError as error:
+            if error.errno not in _NO_ROOM:
+                raise
+            raise _Unusable(f"expected an output that can be written, but found: {error.strerror}") from None
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, wanted: bool) -> None:

@@ -14,6 +14,7 @@ from rich.text import Text
 
 import xtab
 from xtab.cli.batch import batch_options, collect_sources, run_batch
+from xtab.cli.code_targets import TargetType
 from xtab.cli.corpus import check_source, summary
 from xtab.cli.output import (
     DIFFERENT,
@@ -40,7 +41,7 @@ _DIFFERENCES_SHOWN = 10
 
 
 @click.command(epilog=TARGETS_HELP)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, required=True, type=TargetType(), metavar="TARGET...")
 @batch_options
 @click.option("--verify", "verified", is_flag=True, help="Verify each code object as well, as xtab verify does.")
 @click.option("-v", "--verbose", is_flag=True, help="List files that don't compile, smaller stacks, all differences.")

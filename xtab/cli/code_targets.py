@@ -6,10 +6,12 @@ functions that were decorated or rewritten.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+from dataclasses import replace
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import decode_source, module_from_spec, spec_from_file_location
 from inspect import isclass, ismodule
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -18,7 +20,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from xtab.cli.targets import Source, close_matches, find_sources, load, read, working_directory_on_path
+from xtab.cli.hints import close_matches
+from xtab.cli.targets import Source, find_sources, load, read, working_directory_on_path
 from xtab.errors import TargetError
 from xtab.format.code import code_objects, code_of
 from xtab.report.source_text import remember_text
@@ -77,7 +80,10 @@ class TargetType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
 
 def _names_in(target: str) -> list[str]:
     """The code objects in a file or module."""
-    names = [code.co_qualname for source in find_sources(target, sys.stdin.buffer) for code in _all_code(load(source))]
+    if target == "-":  # a shell has no text there
+        return []
+    (source,) = find_sources(f"{target}:*", io.BytesIO())
+    names = [code.co_qualname for code in _all_code(load(replace(source, qualname=None)))]
     return [name for name in dict.fromkeys(names) if "<lambda>" not in name and not name.endswith(">")]
 
 
@@ -165,7 +171,12 @@ def find_code(
 
 def remember_source(source: Source) -> None:
     """Let the lines of a source be shown that is in no file."""
-    remember_text(source.filename, read(source).decode("utf-8", "replace"))
+    data = read(source)
+    try:
+        text = decode_source(data)
+    except (SyntaxError, UnicodeError):
+        text = data.decode("utf-8", "replace")
+    remember_text(source.filename, text)
 
 
 def _all_code(roots: list[CodeType]) -> Iterator[CodeType]:
@@ -179,9 +190,9 @@ def _imported(target: str) -> list[CodeType]:
     with working_directory_on_path():
         try:
             module = _import_file(base) if base.endswith(".py") else import_module(base)
-        except Exception as error:  # noqa: BLE001 (a module may raise anything)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 (a module may raise anything)
             raise TargetError(
-                f"expected a module that can be imported, but found: {type(error).__name__}: {error}"
+                f"{base}: expected a module that can be imported, but found: {type(error).__name__}: {error}"
             ) from None
     found: Any = module
     for name in qualname.split(".") if qualname else ():
@@ -190,6 +201,8 @@ def _imported(target: str) -> list[CodeType]:
             raise TargetError(f"expected an object in {base}, but found no {qualname!r}{close}")
         found = getattr(found, name)
     roots = list(_functions(found)) if ismodule(found) or isclass(found) else [found]
+    if not roots:
+        raise TargetError(f"expected functions of its own in {target}, but found none")
     try:
         return [code_of(root) for root in roots]
     except TypeError as error:

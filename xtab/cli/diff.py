@@ -15,7 +15,7 @@ from xtab.errors import TargetError
 from xtab.format.code import code_objects
 from xtab.report.diff_text import diff_lines
 from xtab.report.differences import compare, pair_up
-from xtab.report.json import region_json, row_json
+from xtab.report.json import problem_json, region_json, row_json
 from xtab.report.listing import show
 from xtab.report.text import paint
 
@@ -46,7 +46,7 @@ def diff(
 
     Instructions that belong together stand beside each other. "=" is the same, "-" is on the left only, "+" on the
     right only, and "~" has changed as the brackets say: its regions, where it jumps to, its opcode, the depth of the
-    stack. Code objects are compared by their names.
+    stack. Code objects are compared by their names. The header ends with what the verifier says of both sides.
 
     \b
     Examples:
@@ -113,7 +113,12 @@ def _as_json(difference: Difference) -> dict[str, Any]:
         "left": _side(difference.left),
         "right": _side(difference.right),
         "rows": [
-            {"mark": mark, "left": left and row_json(left), "right": right and row_json(right), "changes": list(changes)}
+            {
+                "mark": mark,
+                "left": left and row_json(left),
+                "right": right and row_json(right),
+                "changes": list(changes),
+            }
             for mark, left, right, changes in rows
         ],
         "regions": [
@@ -127,4 +132,9 @@ def _side(listing: Listing | None) -> dict[str, Any] | None:
     if listing is None:
         return None
     code = listing.code
-    return {"filename": code.co_filename, "firstlineno": code.co_firstlineno, "stack_size": code.co_stacksize}
+    return {
+        "filename": code.co_filename,
+        "firstlineno": code.co_firstlineno,
+        "stack_size": code.co_stacksize,
+        "problems": [problem_json(each) for each in listing.problems],
+    }

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 __all__ = [
+    "CLOSED_PIPE",
     "DIFFERENT",
     "FINE",
     "INTERRUPTED",
@@ -45,8 +46,9 @@ __all__ = [
     "writing",
 ]
 
-FINE, DIFFERENT, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
-"""Exit statuses: all is well, problems or differences were found, the request made no sense, Ctrl-C."""
+FINE, DIFFERENT, UNUSABLE, INTERRUPTED, CLOSED_PIPE = 0, 1, 2, 130, 141
+"""Exit statuses: all is well, problems or differences were found, the request made no sense, Ctrl-C, and that whoever
+reads the output has gone; the last two as shells give them for the signals."""
 
 _SCHEMA = 1
 _SECONDS_WITHOUT_BAR = 1.0
@@ -147,9 +149,11 @@ def version_line() -> str:
 
 
 def document(results: Any, **more: Any) -> str:
-    """A JSON document in the form that all subcommands have."""
+    """A JSON document in the form that all subcommands have; in ASCII, where stdout can't carry what is in it."""
     head = {"schema": _SCHEMA, "xtab": xtab.__version__, "python": running_python()}
-    return json.dumps({**head, "results": results, **more}, indent=1, ensure_ascii=False)
+    content = {**head, "results": results, **more}
+    text = json.dumps(content, indent=1, ensure_ascii=False)
+    return json.dumps(content, indent=1) if wants_ascii(sys.stdout, text) else text
 
 
 class Bar:

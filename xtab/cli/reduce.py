@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from xtab.analysis.reduce import Reducer
-from xtab.analysis.shrinking import count_not_nops
 from xtab.analysis.verify import verify_parts
 from xtab.cli.output import DIFFERENT, FINE, INTERRUPTED, UNUSABLE, progress_option, writing
 from xtab.cli.parts import parts_of
@@ -25,9 +23,11 @@ from xtab.cli.targets import pyc_payload
 from xtab.errors import TableFormatError, TargetError
 from xtab.format.marshalled import MarshalledCode, dump_marshalled, load_marshalled, marshalled_objects
 from xtab.runtime.code_cache import write_atomically
+from xtab.transform.reduce import Reducer
+from xtab.transform.shrinking import count_not_nops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import NoReturn
 
     from rich.status import Status

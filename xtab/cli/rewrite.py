@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import marshal
 import sys
-import traceback
 from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from xtab.cli.output import DIFFERENT, FINE, writing
+from xtab.analysis.verify import CodeParts, verify_parts
+from xtab.cli.failures import show_failure
+from xtab.cli.output import DIFFERENT, FINE, wants_color, writing
 from xtab.cli.targets import Source, load, working_directory_on_path
 from xtab.errors import TargetError, XtabError
+from xtab.format.code import code_objects
+from xtab.report.excerpt import excerpt
+from xtab.report.text import paint, problem_lines
 from xtab.runtime.code_cache import write_atomically
 from xtab.transform.named import load_transform
 from xtab.transform.rewrite import rewrite_code
+from xtab.transform.stored_code import dump_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,11 +47,19 @@ place as soon as somebody touches the source.
     show_default=True,
     help="Rewrite functions, classes and so on as well, or the top level only.",
 )
-def rewrite(*, source: str, transform: str, output: str, recursive: bool) -> NoReturn:
+@click.option(
+    "--verify/--no-verify",
+    "wants_proof",
+    default=True,
+    show_default=True,
+    help="Write the file only if the verifier finds no error in the new code, or in any case.",
+)
+def rewrite(*, source: str, transform: str, output: str, recursive: bool, wants_proof: bool) -> NoReturn:
     """Rewrite a source file into a .pyc that this Python runs.
 
     The transform is a function in a module on sys.path or in the working directory. It is called with the body of each
-    code object, inner ones first; see the documentation of xtab.rewrite. The file is written only if all went well.
+    code object, inner ones first; see the documentation of xtab.rewrite. The file is written only if all went well,
+    and if the new code is safe to run: what xtab verify would find wrong with it is printed otherwise.
 
     \b
     Example:
@@ -57,7 +69,8 @@ def rewrite(*, source: str, transform: str, output: str, recursive: bool) -> NoR
     \b
     Exit status:
       0    the file was written
-      1    the transform failed, or gave what can't be assembled or kept in a file
+      1    the transform failed, or gave what can't be assembled or kept in a
+           file, or what isn't safe to run
       2    wrong usage, or a file or the transform can't be found, read or written
 
     The source is compiled, not executed; the module of the transform is imported.
@@ -69,7 +82,13 @@ def rewrite(*, source: str, transform: str, output: str, recursive: bool) -> NoR
         raise TargetError(f"expected another file to write than the source, but found {output!r}")
     data = path.read_bytes()
     (plain,) = load(Source(str(path), data=data))
-    payload = transformed(plain, transform, recursive=recursive, finish=marshal.dumps)
+
+    def finish(code: CodeType) -> bytes:
+        if wants_proof:
+            _require_safe(code, output)
+        return dump_code(code)
+
+    payload = transformed(plain, transform, recursive=recursive, finish=finish)
     _write(Path(output), data, payload)
     sys.exit(FINE)
 
@@ -79,21 +98,43 @@ def transformed(
 ) -> Any:
     """What the transform of that name, ``pkg.mod:name``, makes of a code object; then what `finish` makes of it.
 
-    If one of them fails, its traceback is printed, and the command ends.
+    If one of them fails, or the module of the transform does, its traceback is printed, and the command ends.
 
     Raises:
         TargetError: there is no such transform.
     """
     with working_directory_on_path():
         try:
-            function = load_transform(transform)
-        except XtabError as error:
-            raise TargetError(str(error)) from None
-        try:
+            try:
+                function = load_transform(transform)
+            except XtabError as error:
+                raise TargetError(str(error)) from None
             return finish(rewrite_code(plain, function, recursive=recursive))
-        except Exception:  # noqa: BLE001 (it may be anything: the transform is the user's)
-            click.echo(traceback.format_exc(), err=True, nl=False)
+        except TargetError:
+            raise
+        except Exception as error:  # noqa: BLE001 (it may be anything: the transform is the user's)
+            show_failure(error)
             sys.exit(DIFFERENT)
+
+
+def _require_safe(code: CodeType, output: str) -> None:
+    """End the command if the verifier finds an error, and print all errors as ``xtab verify`` does."""
+    in_color = wants_color(sys.stderr, "auto")
+    found = False
+    for each in code_objects(code):
+        parts = CodeParts.of(each)
+        for problem in verify_parts(parts):
+            if not problem.is_error:
+                continue
+            if found:
+                click.echo(err=True)
+            found = True
+            around = () if problem.offset is None else excerpt(parts, problem.offset)
+            for line in problem_lines(problem, around=around):
+                click.echo(paint(line, color=in_color), err=True, color=in_color)
+    if found:
+        click.echo(f"\n{output} is not written: the new code is not safe to run (--no-verify writes it)", err=True)
+        sys.exit(DIFFERENT)
 
 
 def _write(path: Path, source: bytes, payload: bytes) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from types import CodeType
+from typing import TYPE_CHECKING, TypeVar
 
-from xtab.report.source_text import holds_line, line_span
+from xtab.report.source_text import line_span
 
 if TYPE_CHECKING:
-    from types import CodeType
+    from collections.abc import Callable
 
-__all__ = ["code_at"]
+__all__ = ["code_at", "innermost_at"]
+
+_Code = TypeVar("_Code")
 
 
 def code_at(root: CodeType, line: int) -> list[CodeType]:
@@ -21,22 +24,35 @@ def code_at(root: CodeType, line: int) -> list[CodeType]:
     >>> [code.co_name for line in (1, 2, 3) for code in code_at(root, line)]
     ['f', 'f', '<module>']
     """
-    if not holds_line(root, line):
+    return innermost_at(root, line, span=line_span, inner=_inner, name=lambda code: code.co_name)
+
+
+def innermost_at(
+    root: _Code,
+    line: int,
+    *,
+    span: Callable[[_Code], tuple[int, int]],
+    inner: Callable[[_Code], list[_Code]],
+    name: Callable[[_Code], str],
+) -> list[_Code]:
+    """The same of code in any form, given how to tell its first and last line, what is directly in it, and its name."""
+    first, last = span(root)
+    if not first <= line <= last:
         return []
-    found: list[CodeType] = []
+    found: list[_Code] = []
     waiting = [root]
     while waiting:
         code = waiting.pop()
-        inner = [each for each in code.co_consts if _holds(each, line)]
-        waiting += reversed(inner)
-        if not inner:
+        within = []
+        for each in inner(code):
+            first, last = span(each)
+            if first <= line <= last and (first < last or not name(each).startswith("<")):
+                within.append(each)
+        waiting += reversed(within)
+        if not within:
             found.append(code)
     return found
 
 
-def _holds(constant: object, line: int) -> bool:
-    if not hasattr(constant, "co_lines"):
-        return False
-    code: CodeType = constant  # type: ignore[assignment]
-    first, last = line_span(code)
-    return first <= line <= last and (first < last or not code.co_name.startswith("<"))
+def _inner(code: CodeType) -> list[CodeType]:
+    return [each for each in code.co_consts if isinstance(each, CodeType)]

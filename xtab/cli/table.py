@@ -133,7 +133,11 @@ def _tables(targets: tuple[str, ...], expression: str | None, *, do_import: bool
             for found in find_code((), None, sources=[source]):
                 yield _of_code(found.name, found.code)
         else:
-            for code in stored_code(source):
+            try:
+                codes = stored_code(source)
+            except TargetError as problem:
+                raise TargetError(f"{source.name}: {problem}") from None
+            for code in codes:
                 error: str | None = None
                 entries: tuple[ExceptionTableEntry, ...] = ()
                 try:
@@ -166,8 +170,8 @@ def _with_regions(found: Iterator[_Table]) -> Iterator[_Table]:
     for each in found:
         if each.regions is None:
             raise TargetError(
-                f"expected bytecode of CPython {CURRENT.python} for --tree, but found that of CPython {each.version} in "
-                f"{each.name}. Try the same with: python{each.version} -m xtab"
+                f"expected bytecode of CPython {CURRENT.python} for --tree, but found that of CPython {each.version} "
+                f"in {each.name}. Try the same with: python{each.version} -m xtab"
             )
         yield each
 

@@ -7,10 +7,10 @@
 
 from __future__ import annotations
 
-import difflib
 import marshal
 import os
 import pkgutil
+import re
 import sys
 import sysconfig
 import warnings
@@ -21,6 +21,7 @@ from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
+from xtab.cli.hints import close_names, no_module, no_package, not_found
 from xtab.cli.source_lines import code_at
 from xtab.errors import TargetError
 from xtab.format.code import code_objects
@@ -28,20 +29,22 @@ from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
 from xtab.report.source_text import line_span
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
 __all__ = [
     "TARGETS",
     "TARGETS_HELP",
     "Source",
-    "close_matches",
     "find_sources",
+    "line_number",
     "load",
+    "no_such_line",
     "pick",
     "pyc_payload",
     "pyc_version",
     "read",
+    "without_column",
     "working_directory_on_path",
 ]
 
@@ -69,6 +72,9 @@ TARGETS_HELP = f"""\
 for files from strangers.
 """
 
+_ALIASES = {"os.path": os.path.__name__, "collections.abc": "_collections_abc"}
+"""Modules of the standard library that are found under another name than they are imported by."""
+_COLUMN = re.compile(r"(.*:[0-9]+):[0-9]+")
 _NOT_STDLIB = ("site-packages", "dist-packages")
 _PYC_HEADER = 16
 
@@ -96,14 +102,25 @@ def find_sources(target: str, stdin: BinaryIO) -> list[Source]:
     """
     found = _find(target, None, stdin)
     if found is None:
+        target = without_column(target)
         base, _, qualname = target.rpartition(":")
         if base and qualname and os.sep not in qualname:
             found = _find(base, qualname, stdin)
     if found is None:
-        raise _not_found(target)
+        raise not_found(target)
     if not found:
         raise TargetError(f"expected .py files in {target}, but found none (a .pyc is read where it is named itself)")
     return found
+
+
+def without_column(target: str) -> str:
+    """A target without the column that editors write behind the line.
+
+    >>> without_column("app.py:42:5"), without_column("app.py:42")
+    ('app.py:42', 'app.py:42')
+    """
+    found = _COLUMN.fullmatch(target)
+    return target if found is None or Path(target.rpartition(":")[0]).is_file() else found[1]
 
 
 def _find(target: str, qualname: str | None, stdin: BinaryIO) -> list[Source] | None:
@@ -139,12 +156,12 @@ def _in_folder(folder: str, *leave_out: str) -> list[Source]:
 
 def _module(dotted: str, qualname: str | None) -> list[Source]:
     """The sources of a module, looked up one dot at a time."""
-    top, *parts = dotted.split(".")
+    top, *parts = _ALIASES.get(dotted, dotted).split(".")
     spec = _find_spec(top, [str(Path.cwd()), *(entry for entry in sys.path if entry)])
-    for part in parts:
+    for number, part in enumerate(parts):
         folders = spec.submodule_search_locations
         if folders is None:
-            raise TargetError(f"expected a package before .{part}, but found that {spec.name} is a module")
+            raise no_package(spec.name, parts[number:], dotted)
         spec = _find_spec(f"{spec.name}.{part}", folders)
     if qualname is None and spec.submodule_search_locations is not None:
         return [source for folder in spec.submodule_search_locations for source in _in_folder(folder)]
@@ -163,7 +180,7 @@ def _find_spec(name: str, path: list[str]) -> ModuleSpec:
             return spec
         portions += spec.submodule_search_locations or []
     if not portions:
-        raise _no_module(name, path)
+        raise no_module(name, path)
     namespace = ModuleSpec(name, None)
     namespace.submodule_search_locations = portions
     return namespace
@@ -189,13 +206,31 @@ def load(source: Source) -> list[CodeType]:
     code = _read_pyc(data) if source.name.endswith(".pyc") else _compile(data, source.filename)
     if source.qualname is None:
         return [code]
-    if source.qualname.isdecimal():
-        found = code_at(code, int(source.qualname))
+    line = line_number(source.qualname)
+    if line is not None:
+        found = code_at(code, line)
         if not found:
-            first, last = line_span(code)
-            raise TargetError(f"expected a line from {first} to {last}, but found {source.qualname}")
+            raise no_such_line(line_span(code), line)
         return found
     return pick(list(code_objects(code)), source.qualname, lambda inner: inner.co_qualname)
+
+
+_DIGITS = 10
+"""Of the longest number of a line that a file may have."""
+
+
+def line_number(text: str) -> int | None:
+    """The line that is asked for, if that is what the text behind the colon of a target says.
+
+    >>> line_number("42"), line_number("f")
+    (42, None)
+    """
+    return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
+
+
+def no_such_line(span: tuple[int, int], line: int) -> TargetError:
+    """The error for a line that is not among those from the first to the last."""
+    return TargetError(f"expected a line from {span[0]} to {span[1]}, but found {line}")
 
 
 def read(source: Source) -> bytes:
@@ -281,35 +316,13 @@ def pick(known: list[_Code], qualname: str, name_of: Callable[[_Code], str]) -> 
         found = [inner for inner in known if _short(name_of(inner)) == _short(qualname)]
     if not found:
         names = {name_of(inner) for inner in known}
-        close = close_matches(qualname, names)
+        close = close_names(qualname, names)
         raise TargetError(f"expected a code object in it, but found none named {qualname!r}{close}")
     return found
 
 
 def _short(qualname: str) -> str:
     return qualname.replace(".<locals>", "")
-
-
-def _no_module(name: str, path: list[str]) -> TargetError:
-    outer, _, part = name.rpartition(".")
-    if name in sys.builtin_module_names:
-        return TargetError(f"expected a module with Python source, but found that {name} is built in")
-    names = {module.name for module in pkgutil.iter_modules(path)}
-    if not outer:
-        names |= sys.stdlib_module_names
-    where = f"in {outer}" if outer else "on sys.path or in the working directory"
-    return TargetError(f"expected a module, but found no {part!r} {where}{close_matches(part, names)}")
-
-
-def _not_found(target: str) -> TargetError:
-    path = target if target.endswith((".py", ".pyc")) else target.rpartition(":")[0] or target
-    if os.sep not in path and not path.endswith((".py", ".pyc")):
-        return TargetError(f"expected stdlib, a folder, a file, a module or -, but found {target!r}")
-    folder = Path(path).parent
-    if not folder.is_dir():
-        return TargetError(f"expected a file or folder, but found no folder {str(folder)!r}")
-    names = [entry.name for entry in folder.iterdir()]
-    return TargetError(f"expected a file or folder, but found no {path!r}{close_matches(Path(path).name, names)}")
 
 
 @contextmanager
@@ -321,9 +334,3 @@ def working_directory_on_path() -> Iterator[None]:
         yield
     finally:
         sys.path.remove(here)
-
-
-def close_matches(name: str, names: Iterable[str]) -> str:
-    """What to add to a message about a name that is not among those that there are."""
-    close = difflib.get_close_matches(name, sorted(names), n=3)
-    return f"; close to it: {', '.join(close)}" if close else ""

@@ -11,9 +11,19 @@ import click
 
 from xtab.analysis.verify import RULES
 from xtab.cli.batch import batch_options, collect_sources, run_batch
+from xtab.cli.code_targets import TargetType
 from xtab.cli.findings import verify_source
 from xtab.cli.github import annotation
-from xtab.cli.output import DIFFERENT, FINE, color_option, document, json_option, progress_option, wants_ascii, wants_color
+from xtab.cli.output import (
+    DIFFERENT,
+    FINE,
+    color_option,
+    document,
+    json_option,
+    progress_option,
+    wants_ascii,
+    wants_color,
+)
 from xtab.cli.rule_choice import choose_rules
 from xtab.cli.sarif import sarif_document
 from xtab.cli.targets import TARGETS
@@ -40,7 +50,7 @@ def _rules(_context: click.Context, _parameter: click.Parameter, texts: tuple[st
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, required=True, type=TargetType(), metavar="TARGET...")
 @click.option(
     "--format",
     "output_format",

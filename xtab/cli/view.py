@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from xtab.cli.code_targets import CODE_TARGETS, code_target_options, find_code
 from xtab.cli.output import FINE, writing
 from xtab.errors import TargetError, XtabError
 from xtab.format.code import code_objects
+from xtab.format.printable import one_line
 from xtab.report.html import page
 from xtab.report.listing import show
 
@@ -27,9 +29,16 @@ __all__ = ["view"]
 
 @click.command(epilog=CODE_TARGETS)
 @code_target_options
-@click.option("-o", "--output", required=True, metavar="OUT.html", help='The file to write, or "-" for stdout.')
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT.html",
+    help='The file to write, or "-" for stdout; else it has the name of the first target, and must not exist.',
+)
 @click.option("--open", "open_it", is_flag=True, help="Open the page in a browser.")
-def view(*, targets: tuple[str, ...], expression: str | None, do_import: bool, output: str, open_it: bool) -> NoReturn:
+def view(
+    *, targets: tuple[str, ...], expression: str | None, do_import: bool, output: str | None, open_it: bool
+) -> NoReturn:
     """Write a page that shows instructions and regions.
 
     Beside the source and beside the instructions stand the regions: what is protected, by what, and where its handler
@@ -38,6 +47,7 @@ def view(*, targets: tuple[str, ...], expression: str | None, do_import: bool, o
     \b
     Examples:
       xtab view app.py:Server.run -o run.html
+      xtab view app.py:Server.run
       xtab view app.py -o app.html --open
 
     \b
@@ -58,11 +68,23 @@ def view(*, targets: tuple[str, ...], expression: str | None, do_import: bool, o
     if output == "-":
         click.echo(text, nl=False)
         sys.exit(FINE)
-    with writing(Path(output)) as path:
+    written = _new(targets) if output is None else Path(output)
+    with writing(written) as path:
         path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    click.echo(f"wrote {one_line(written)}", err=True)
     if open_it:
-        click.launch(Path(output).absolute().as_uri())
+        click.launch(written.absolute().as_uri())
     sys.exit(FINE)
+
+
+def _new(targets: tuple[str, ...]) -> Path:
+    """A file with the name of the first target; where there is one already, it may be somebody's work."""
+    base, _, name = targets[0].rpartition(":") if targets else ("", "", "")
+    stem = re.sub(r"[^\w.-]", "", f"{Path(base or name).stem}.{name}" if base else Path(name).name.removesuffix(".py"))
+    path = Path(f"{stem.strip('.-') or 'xtab'}.html")
+    if path.exists():
+        raise TargetError(f"expected -o OUT.html, since {path} exists already")
+    return path
 
 
 def _roots(found: Iterable[Found]) -> list[CodeType]:

@@ -4,42 +4,40 @@ from __future__ import annotations
 
 import linecache
 import sys
-from typing import TYPE_CHECKING
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from xtab.cli.code_targets import TargetType, remember_source
-from xtab.cli.output import FINE, color_option, wants_ascii, wants_color
-from xtab.cli.targets import Source, find_sources, load, read
+from xtab.cli.output import FINE, color_option, document, json_option, wants_ascii, wants_color
+from xtab.cli.targets import Source, find_sources, line_number, load, read, without_column
 from xtab.errors import TargetError
-from xtab.format.code import code_objects
 from xtab.format.printable import one_line
-from xtab.report.listing import show
-from xtab.report.source_text import holds_line, line_span
+from xtab.report.json import region_json, row_json
+from xtab.report.source_text import line_span
+from xtab.report.source_tree import SourceTree
 from xtab.report.statements import notes_on
 from xtab.report.text import paint, region_style
 from xtab.report.ways import ways
-from xtab.report.words import file_line, lines_of_source
+from xtab.report.words import file_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from types import CodeType
     from typing import NoReturn
 
-    from xtab.report.listing import Listing
     from xtab.report.text import Line
     from xtab.report.ways import Stop, Way
 
 __all__ = ["where"]
 
-_ROWS = 3
-"""Instructions that are named of each way, where there are several."""
-
 
 @click.command(context_settings={"ignore_unknown_options": True})  # so that -:LINE is none
-@click.argument("targets", nargs=-1, required=True, type=TargetType(), metavar="FILE.py:LINE...")
+@click.argument("targets", nargs=-1, type=TargetType(), metavar="FILE.py:LINE...")
+@click.option("-e", "expression", metavar="SOURCE", help="Take this source, and numbers of its lines: all if none.")
+@json_option
 @color_option
-def where(*, targets: tuple[str, ...], color: str) -> NoReturn:
+def where(*, targets: tuple[str, ...], expression: str | None, as_json: bool, color: str) -> NoReturn:
     """Tell what protects a line of source.
 
     Of each code object that has instructions of the line: the with, try and finally statements around it, and handler
@@ -50,6 +48,7 @@ def where(*, targets: tuple[str, ...], color: str) -> NoReturn:
     Examples:
       xtab where app.py:42
       xtab where asyncio.base_events:700
+      xtab where -e 'with a: b'
 
     \b
     Exit status:
@@ -60,79 +59,140 @@ def where(*, targets: tuple[str, ...], color: str) -> NoReturn:
     """  # noqa: D301 (click wants the backspaces)
     in_color = wants_color(sys.stdout, color)
     in_ascii = wants_ascii(sys.stdout, "→")
-    for number, target in enumerate(targets):
-        lines = [paint(line, color=in_color, ascii=in_ascii) for line in _told(target, in_ascii=in_ascii)]
+    if not targets and expression is None:
+        raise click.UsageError("expected FILE.py:LINE or -e SOURCE, but found neither", click.get_current_context())
+    lines_of = map(_source, targets) if expression is None else _typed(expression, targets)
+    answers = starmap(_answer, lines_of)
+    if as_json:
+        click.echo(document([_as_json(answer) for answer in answers]))
+        sys.exit(FINE)
+    for number, answer in enumerate(answers):
+        lines = [paint(line, color=in_color, ascii=in_ascii) for line in _told(answer, in_ascii=in_ascii)]
         click.echo(("\n" if number else "") + "\n".join(lines), color=in_color)
     sys.exit(FINE)
 
 
 def _source(target: str) -> tuple[Source, int]:
-    base, _, line = target.rpartition(":")
-    if not base or not line.isdecimal():
-        raise TargetError(f"expected FILE.py:LINE, but found {target!r}")
+    target = without_column(target)
+    base, _, text = target.rpartition(":")
+    line = line_number(text)
+    if not base or line is None:
+        what = base or "FILE.py"
+        hint = f"; xtab dis {target} shows what has that name" if base and not text.isdecimal() else ""
+        raise TargetError(f"expected {what}:LINE, but found {target!r}{hint}")
     if base == "-":
-        return Source("-", data=sys.stdin.buffer.read()), int(line)
+        return Source("-", data=sys.stdin.buffer.read()), line
     (source,) = find_sources(target, sys.stdin.buffer)
     if source.name.endswith(".pyc"):
         raise TargetError(f"expected a file with Python source, but found {base!r}")
-    return Source(source.name, None, read(source)), int(line)
+    return Source(source.name, None, read(source)), line
 
 
-def _told(target: str, *, in_ascii: bool) -> Iterator[Line]:
-    """The lines to print for a target."""
-    source, number = _source(target)
-    (root,) = load(source)
+def _typed(text: str, lines: tuple[str, ...]) -> list[tuple[Source, int]]:
+    """A source that was typed, and the lines asked for; all that hold code, if there are none."""
+    source = Source("<string>", data=text.encode("utf-8", "surrogateescape"))
+    numbers = [line_number(line.removeprefix(":")) for line in lines]
+    if None in numbers:
+        raise TargetError(f"expected numbers of lines behind -e SOURCE, but found {lines[numbers.index(None)]!r}")
+    load(source)  # for the message, if it is no Python
+    tree = SourceTree(read(source))
+    every = [line for line in range(1, text.count("\n") + 2) if tree.holds_code(line)]
+    return [(source, line) for line in numbers or every if line is not None]
+
+
+class _Answer(NamedTuple):
+    """What there is to say of a line."""
+
+    name: str  #: of the file or module
+    filename: str  #: that its code objects have
+    line: int
+    text: str
+    ways: list[Way]  #: of what can raise
+    has_code: bool  #: whether any instruction is of the line
+    notes: list[str]
+
+
+def _answer(source: Source, number: int) -> _Answer:
+    try:
+        (root,) = load(source)
+    except TargetError as error:
+        raise TargetError(f"{source.name}: {error}") from None
     remember_source(source)
     last = max(line_span(root)[1], read(source).count(b"\n"))
     if not 1 <= number <= last:
         raise TargetError(f"{source.name}: expected a line from 1 to {last}, but found {number}")
-    text = one_line(linecache.getline(root.co_filename, number).strip())
-    yield [(file_line(source.name, number), "bold"), (f"   {text}", "")]
-    found = _ways(root, number)
-    for listing, way, several in found:
+    text = linecache.getline(root.co_filename, number).strip()
+    tree = SourceTree(read(source))
+    found = ways(root, number, tree)
+    raising = [way for way in found if way.raises]
+    return _Answer(
+        source.name, root.co_filename, number, text, raising, bool(found), notes_on(tree, number) if found else []
+    )
+
+
+def _told(answer: _Answer, *, in_ascii: bool) -> Iterator[Line]:
+    """The lines to print for a target."""
+    yield [(file_line(answer.name, answer.line), "bold"), (f"   {one_line(answer.text)}", "")]
+    for way in answer.ways:
         yield []
-        yield from _way(listing, way, several=several, in_ascii=in_ascii)
-    if not found:
+        yield from _way(way, in_ascii=in_ascii)
+    if not answer.ways:
         yield []
-        yield [
-            ("nothing in this line can raise" if _has_code(root, number) else "no instruction stands in this line", "")
-        ]
-    notes = notes_on(read(source), number)
-    if notes:
+        yield [("nothing in this line can raise" if answer.has_code else "no instruction stands in this line", "")]
+    if answer.notes:
         yield []
-    for note in notes:
-        yield [("note: ", "bold"), (note, "")]
+    for note in answer.notes:
+        yield [("note: ", "bold"), (one_line(note), "")]
 
 
-def _has_code(root: CodeType, number: int) -> bool:
-    return any(line == number for code in code_objects(root) for _, _, line in code.co_lines())
+def _as_json(answer: _Answer) -> dict[str, Any]:
+    """What schemas/where.json describes."""
+    return {
+        "name": answer.name,
+        "line": answer.line,
+        "text": answer.text,
+        "has_code": answer.has_code,
+        "ways": [
+            {
+                "qualname": way.qualnames[0],
+                "filename": answer.filename,
+                "which": way.which,
+                "when": way.when,
+                "instructions": [row_json(row) for row in way.rows],
+                "inside": [region_json(region) for region in way.around],
+                "stops": [
+                    {
+                        "region": stop.region and region_json(stop.region),
+                        "label": stop.label,
+                        "line": stop.line,
+                        "words": stop.words,
+                        "qualname": stop.qualname,
+                    }
+                    for stop in way.stops
+                ],
+            }
+            for way in answer.ways
+        ],
+        "notes": answer.notes,
+    }
 
 
-def _ways(root: CodeType, number: int) -> list[tuple[Listing, Way, bool]]:
-    """The ways of what can raise in a line, and whether there are several of the same code object; outer code first."""
-    found: list[tuple[Listing, Way, bool]] = []
-    inner = [code for code in code_objects(root) if holds_line(code, number)]
-    for spanned in (False, True) if inner and not _has_code(root, number) else (False,):
-        for code in inner[-1:] if spanned else inner:
-            listing = show(code)
-            raising = [way for way in ways(listing, number, spanned=spanned) if way.raises]
-            found += [(listing, way, len(raising) > 1) for way in raising]
-    return found
-
-
-def _way(listing: Listing, way: Way, *, several: bool, in_ascii: bool) -> Iterator[Line]:
+def _way(way: Way, *, in_ascii: bool) -> Iterator[Line]:
     """What is around some instructions, and where their exceptions go."""
-    inside: Line = []
-    for region in way.around:
-        inside += [(" > " if inside else ", inside ", ""), (str(region), region_style(region))]
-        lines = lines_of_source(region.location)
-        inside.append((f" ({lines})" if lines else "", ""))
-    yield [("in ", ""), (one_line(listing.name), "bold"), *(inside or [(", and nothing protects it there", "")])]
-    which = ""
-    if several:
-        which = " at " + ", ".join(f"{row.opname} ({row.offset})" for row in way.rows[:_ROWS])
-        which += f" and {len(way.rows) - _ROWS} more" if len(way.rows) > _ROWS else ""
-    yield [(f"  what is raised{which} goes to", "")]
+    head: Line = []
+    for name in way.qualnames:
+        head += [(", in " if head else "in ", ""), (one_line(name), "bold")]
+        word = ", inside "
+        for each in way.inside:
+            if each.qualname == name:
+                head += [(word, ""), (f"{each.letters} {each.label}", region_style(each.region))]
+                head.append((f" ({each.lines})" if each.lines else "", ""))
+                word = " > "
+    if not way.inside:
+        head = [*head[:2], (", and nothing protects it there", "")]
+    yield head
+    what = f"what {way.which} raises" if way.which else "what is raised"
+    yield [(f"  {what} {f'{way.when} ' if way.when else ''}goes to", "")]
     for stop in way.stops:
         yield [(f"    {'->' if in_ascii else '→'} ", ""), *_stop(stop)]
 
@@ -140,5 +200,5 @@ def _way(listing: Listing, way: Way, *, several: bool, in_ascii: bool) -> Iterat
 def _stop(stop: Stop) -> Line:
     if stop.region is None:
         return [(one_line(stop.words), "")]
-    line = "" if stop.line is None else f", line {stop.line}"
-    return [(str(stop.region), region_style(stop.region)), (f"{line}: {stop.words}", "")]
+    lines = f", {stop.lines}" if stop.lines else ""
+    return [(f"{stop.letters} {stop.label}", region_style(stop.region)), (f"{lines}: {stop.words}", "")]

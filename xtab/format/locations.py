@@ -40,6 +40,7 @@ __all__ = [
     "decode_entry",
     "encode_location",
     "entry_units",
+    "line_at",
     "line_delta",
     "parse_location_table",
     "resize_entry",
@@ -67,6 +68,15 @@ class Location(NamedTuple):
     end_line: int | None  #: the last line, never before `line`
     column: int | None  #: of the first character, in bytes of UTF-8, from 0
     end_column: int | None  #: behind the last character, in bytes of UTF-8; may be less than `column`
+
+
+def line_at(location: Location | None) -> int | None:
+    """The first line of a location, if there is one and it has a line.
+
+    >>> line_at(Location(3, 4, 0, 1)), line_at(None)
+    (3, None)
+    """
+    return None if location is None else location.line
 
 
 class LocationEntry(NamedTuple):

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xtab.errors import AssembleError
+from xtab.errors import AssembleError, StackError
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
+from xtab.format.locations import line_at
 from xtab.format.opcodes import CURRENT
 from xtab.model.borrows import unborrow
-from xtab.model.depths import measure_size
+from xtab.model.depths import measure, measure_size
 from xtab.model.layout import lay_out
 from xtab.model.mending import mend_yields, owed_nops
 from xtab.model.offsets import Layout
@@ -58,7 +59,12 @@ def assemble(body: Body) -> CodeType:
         raise AssembleError("expected at least one instruction, but found none")
     laid_out = lay_out(mended(body))
     shape, starts = laid_out.shape, laid_out.starts
-    stack_size, all_reached = measure_size(shape)
+    try:
+        stack_size, all_reached = measure_size(shape, lambda index: line_at(laid_out.instructions[index].location))
+    except StackError:
+        if len(laid_out.instructions) != len(body.instructions):  # NOPs were put in: say it by places in the body
+            measure(read_body(body).shape, line_of=lambda index: line_at(body.instructions[index].location))
+        raise
     body.layout = Layout(laid_out.instructions, starts)
     return body._code.replace(
         co_code=code_bytes(laid_out, body._source),

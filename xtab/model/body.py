@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.model import copies, editing
-from xtab.model.instruction import NOT_GIVEN, Instruction
+from xtab.model.arguments import require
+from xtab.model.instruction import NOT_GIVEN, Instruction, Span
 from xtab.model.offsets import Layout
 from xtab.model.protect import protect_run, unprotect
 from xtab.model.seams import Seams
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
     from xtab.format.locations import Location
     from xtab.model.editing import Jumps
-    from xtab.model.instruction import Span
     from xtab.model.protectors import Protect
     from xtab.model.source import Source
 
@@ -66,10 +66,7 @@ class Body:
 
     @property
     def consts(self) -> list[Any]:
-        """The constants, in the order of co_consts.
-
-        Assembly appends what new instructions need; keep the order of the rest.
-        """
+        """The constants, as in co_consts. Assembly appends what new instructions need; keep the order of the rest."""
         return self._source.tables.consts
 
     @property
@@ -89,10 +86,7 @@ class Body:
 
     @property
     def freevars(self) -> list[str]:
-        """Names of the variables of outer functions that this one sees.
-
-        Append only, and give the function a longer closure.
-        """
+        """Names of the outer functions' variables that this one sees; append only, and lengthen the closure too."""
         return self._source.tables.freevars
 
     @property
@@ -112,6 +106,7 @@ class Body:
     def pieces_of(self, span: Span) -> list[tuple[Instruction, Instruction]]:
         """The runs of instructions that a span protects, itself or by spans inside it: pairs of first and last."""
         inside: dict[Span | None, bool] = {None: False}
+        require(span, Span, "a Span")
         pieces = []
         for covered, run in groupby(
             self.instructions, lambda instruction: lies_in(instruction.exn_tab_entry, span, inside)
@@ -155,7 +150,7 @@ class Body:
         >>> body.instructions[1]
         Instruction('NOP')
         """
-        editing.insert(self, {anchor: instructions}, behind=False, protect=protect, jumps=jumps)
+        editing.insert_beside(self, anchor, instructions, behind=False, protect=protect, jumps=jumps)
 
     def insert_before_each(
         self,
@@ -208,7 +203,7 @@ class Body:
         >>> body.instructions[1]
         Instruction('NOP')
         """
-        editing.insert(self, {anchor: instructions}, behind=True, protect=protect, jumps="stay")
+        editing.insert_beside(self, anchor, instructions, behind=True, protect=protect, jumps="stay")
 
     def insertion_points(self, *, jumps: Jumps = "new") -> list[Instruction]:
         """The instructions before which something may be put; the others are tied to what stands before them.
@@ -241,7 +236,7 @@ class Body:
         'what stands before the first RESUME, and the RESUME itself, must stay the first of all'
         """
         place = editing.place_of(self, anchor)
-        return Seams(self.instructions).why_not(place, led_to=jumps == "new")
+        return Seams(self.instructions).why_not(place, led_to=editing.leads_to_new(jumps))
 
     def replace(
         self,
@@ -344,7 +339,7 @@ class Body:
         >>> import xtab
         >>> body = xtab.decode(lambda x: x.y)
         >>> handler = [xtab.Instruction("PUSH_EXC_INFO"), xtab.Instruction("RERAISE", 0)]
-        >>> body.protect(body.instructions[1], body.instructions[-1], handler[0])
+        >>> body.protect(body.start, body.instructions[-1], handler[0])
         Span(PUSH_EXC_INFO, depth=None, lasti=False)
         >>> body.instructions += handler
         >>> [entry.depth for entry in xtab.parse_exception_table(xtab.assemble(body))]
@@ -357,7 +352,7 @@ class Body:
 
         >>> import xtab
         >>> body = xtab.decode(lambda x: x.y)
-        >>> first, last = body.instructions[1], body.instructions[-1]
+        >>> first, last = body.start, body.instructions[-1]
         >>> body.unprotect(body.protect(first, last, last))
         >>> first.exn_tab_entry is None
         True
@@ -397,6 +392,7 @@ class Body:
         '.tmp1'
         """
         taken = {*self.varnames, *self.cellvars, *self.freevars}
+        require(stem, str, "a part of the name as a string")
         while True:
             self._fresh += 1
             name = f".{stem}{self._fresh}"

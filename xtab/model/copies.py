@@ -11,6 +11,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 from xtab.errors import XtabError
+from xtab.model.arguments import instructions_given
 from xtab.model.editing import as_decoded, insert, lead, leads_to_new, opcodes_of
 from xtab.model.instruction import Instruction, Span, Stencil
 from xtab.model.protectors import Protectors
@@ -31,7 +32,8 @@ def insert_copies(
     body: Body, anchors: Iterable[Instruction], pattern: Iterable[Instruction], *, protect: Protect, jumps: Jumps
 ) -> None:
     """Put a copy of `pattern` before each anchor."""
-    anchors, pattern = list(dict.fromkeys(anchors)), _checked(pattern)
+    anchors = list(dict.fromkeys(instructions_given(anchors, "to put copies before")))
+    pattern = instructions_given(pattern, "to copy")
     if not anchors or not pattern:
         return
     if any(each.is_jump or each.location is not None or each.exn_tab_entry is not None for each in pattern):
@@ -61,14 +63,6 @@ def insert_copies(
     instructions[:] = woven
     if led_to:
         lead(body, old, dict(zip(anchors, copies[::count], strict=True)))
-
-
-def _checked(pattern: Iterable[Any]) -> Sequence[Instruction]:
-    found = list(pattern)
-    for each in found:
-        if not isinstance(each, Instruction):
-            raise XtabError(f"expected an Instruction to copy, but found {each!r}")
-    return found
 
 
 def _twins(pattern: Sequence[Instruction]) -> list[Instruction]:

@@ -22,17 +22,20 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left, bisect_right
 from itertools import accumulate, compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from xtab.errors import StackError
+from xtab.errors import StackError, instruction_words
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from xtab.model.flow import Shape
 
-__all__ = ["Stack", "measure"]
+__all__ = ["LineOf", "Stack", "measure"]
+
+LineOf: TypeAlias = "Callable[[int], int | None]"
+"""The source line of an instruction that is given by its place."""
 
 
 class Stack(NamedTuple):
@@ -43,15 +46,17 @@ class Stack(NamedTuple):
     all_reached: bool  #: whether every instruction can be reached
 
 
-def measure(shape: Shape, offsets: Sequence[int] | None = None, *, strict: bool = True) -> Stack:
-    """Depths and size for a shape; `offsets`, in bytes, only serve the messages of errors.
+def measure(
+    shape: Shape, offsets: Sequence[int] | None = None, *, strict: bool = True, line_of: LineOf | None = None
+) -> Stack:
+    """Depths and size for a shape; `offsets`, in bytes, and `line_of` only serve the messages of errors.
 
     Not `strict`: what doesn't fit with what is known already is passed over.
 
     Raises:
         StackError: two ways meet with different depths, or a depth falls below zero.
     """
-    walked = _walk(shape, offsets, strict=strict)
+    walked = _walk(shape, _Words(shape, offsets, line_of), strict=strict)
     depths: list[int | None] = [None] * len(shape.opcodes)
     for segment, (first, base, _) in walked.entered.items():
         stop = walked.ends[segment]
@@ -59,12 +64,12 @@ def measure(shape: Shape, offsets: Sequence[int] | None = None, *, strict: bool 
     return Stack(depths, walked.size, None not in depths)
 
 
-def measure_size(shape: Shape) -> tuple[int, bool]:
+def measure_size(shape: Shape, line_of: LineOf | None = None) -> tuple[int, bool]:
     """Only the size, and whether every instruction can be reached: `measure` without the list."""
     size = _size_in_order(shape)
     if size is not None:
         return size, True
-    walked = _walk(shape, None, strict=True)
+    walked = _walk(shape, _Words(shape, None, line_of), strict=True)
     ends = walked.ends
     reached = 0
     for segment, (first, _, _) in walked.entered.items():
@@ -72,9 +77,29 @@ def measure_size(shape: Shape) -> tuple[int, bool]:
     return walked.size, reached == ends[-1]
 
 
-class _Walked(NamedTuple):
+class _Words(NamedTuple):
+    """What errors say of instructions, which are given by their places."""
+
     shape: Shape
     offsets: Sequence[int] | None
+    line_of: LineOf | None
+
+    def _facts(self, index: int) -> tuple[str | None, int | None, int | None]:
+        """The name, the line and the offset of an instruction."""
+        line = None if self.line_of is None else self.line_of(index)
+        offset = None if self.offsets is None else self.offsets[index]
+        return CURRENT.name[self.shape.opcodes[index]], line, offset
+
+    def at(self, index: int) -> str:
+        return "the start" if index < 0 else instruction_words(index, *self._facts(index))
+
+    def error(self, message: str, index: int) -> StackError:
+        opname, line, offset = self._facts(index)
+        return StackError(message, index=index, offset=offset, opname=opname, line=line)
+
+
+class _Walked(NamedTuple):
+    words: _Words
     heights: list[int]
     ends: list[int]  # of the segments: segment `s` is the instructions [ends[s - 1], ends[s])
     size: int  # the greatest depth
@@ -150,7 +175,7 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
     return greatest
 
 
-def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walked:  # noqa: C901, PLR0912
+def _walk(shape: Shape, words: _Words, *, strict: bool) -> _Walked:  # noqa: C901, PLR0912
     """Enter whatever can be reached. One loop: calls for its parts would double the time."""
     opcodes, _, _, targets, entries = shape
     size = len(opcodes)
@@ -175,14 +200,14 @@ def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walk
             if known[1] != base:
                 if not strict:
                     continue
-                raise _conflict(_Walked(shape, offsets, heights, ends, 0, entered), known, index, depth, source)
+                raise _conflict(_Walked(words, heights, ends, 0, entered), known, index, depth, source)
             if known[0] <= index:
                 continue
             stop, source = known[0], known[2]  # the rest was walked before
         entered[segment] = index, base, source
         run = sorted(heights[index : stop + 1])
         if run[0] + base < 0 and strict:
-            raise _underflow(_Walked(shape, offsets, heights, ends, 0, entered), index, base)
+            raise _underflow(_Walked(words, heights, ends, 0, entered), index, base)
         greatest = max(greatest, run[-1] + base)
         for jump in jumps[bisect_left(jumps, index) : bisect_left(jumps, stop)]:
             target = targets[jump]
@@ -202,34 +227,28 @@ def _walk(shape: Shape, offsets: Sequence[int] | None, *, strict: bool) -> _Walk
             if kept is not None and seen.get(handler) != (depth := kept + lasti + 1):
                 seen[handler] = depth
                 todo.append((handler, depth, max(first, index)))
-    return _Walked(shape, offsets, heights, ends, greatest, entered)
-
-
-def _at(walked: _Walked, index: int) -> str:
-    if index < 0:
-        return "the start"
-    return f"instruction {index}" if walked.offsets is None else f"instruction {index} (offset {walked.offsets[index]})"
+    return _Walked(words, heights, ends, greatest, entered)
 
 
 def _conflict(walked: _Walked, known: tuple[int, int, int], index: int, depth: int, source: int) -> StackError:
     first, base, known_source = known
-    heights, offsets = walked.heights, walked.offsets
+    heights, words = walked.heights, walked.words
     if index < first:  # the new way runs into the known one there
         depth += heights[first] - heights[index]
         index = first
     elif index > first:
         known_source = index - 1
     message = (
-        f"expected depth {heights[index] + base}, as from {_at(walked, known_source)}, "
-        f"but found {depth} from {_at(walked, source)}"
+        f"expected depth {heights[index] + base}, as from {words.at(known_source)}, "
+        f"but found {depth} from {words.at(source)}"
     )
-    return StackError(message, index=index, offset=None if offsets is None else offsets[index])
+    return words.error(message, index)
 
 
 def _underflow(walked: _Walked, first: int, base: int) -> StackError:
-    heights, offsets = walked.heights, walked.offsets
+    heights, words = walked.heights, walked.words
     index = next(i for i in range(first, len(heights)) if heights[i + 1] + base < 0)
-    name = CURRENT.name[walked.shape.opcodes[index]]
+    name = CURRENT.name[words.shape.opcodes[index]]
     need = heights[index] - heights[index + 1]
     message = f"expected {need} values or more on the stack for {name}, but found {heights[index] + base}"
-    return StackError(message, index=index, offset=None if offsets is None else offsets[index])
+    return words.error(message, index)

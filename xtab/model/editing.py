@@ -9,19 +9,22 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Mapping
 from copy import copy as copy_of
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xtab.errors import EditError, XtabError
+from xtab.format.locations import line_at
 from xtab.format.opcodes import CURRENT
+from xtab.model.arguments import instructions_given, require
 from xtab.model.instruction import Fields, Instruction, Span
 from xtab.model.protectors import Protect, Protectors
 from xtab.model.seams import Seams, open_seams, refuse_half_pairs
 from xtab.model.spans import chain_of, spans_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from xtab.model.body import Body
 
@@ -30,6 +33,7 @@ __all__ = [
     "Protect",
     "copy_run",
     "insert",
+    "insert_beside",
     "insertion_points",
     "line_starts",
     "move_run",
@@ -42,6 +46,8 @@ Jumps: TypeAlias = Literal["new", "stay"]
 """Where jumps and handlers that lead to the anchor lead then: to the first new instruction, or to the anchor still."""
 
 _RESUME = CURRENT.number["RESUME"]
+_OF_THIS_BODY = "an Instruction of this body"
+_TO_PUT_IN = "to put into the body"
 
 
 def place_of(body: Body, instruction: Any) -> int:
@@ -50,8 +56,7 @@ def place_of(body: Body, instruction: Any) -> int:
     Edits mostly go from front to back, so the search begins where the last one ended.
     """
     instructions = body.instructions
-    if not isinstance(instruction, Instruction):
-        raise XtabError(f"expected an Instruction of this body, but found {instruction!r}")
+    require(instruction, Instruction, _OF_THIS_BODY)
     near = min(body._near, len(instructions))
     for begin in (near, 0) if near else (0,):
         try:
@@ -110,8 +115,7 @@ def line_starts(body: Body) -> list[tuple[Instruction, int]]:
             lines[bisect_left(starts, unit)] = line
         pairs: Iterable[tuple[int, int | None]] = lines.items()
     else:
-        locations = [each.location for each in instructions]
-        pairs = enumerate([None if location is None else location.line for location in locations])
+        pairs = enumerate([line_at(each.location) for each in instructions])
     for place, line in pairs:
         if line != before and line is not None and place < len(instructions):
             found.append((instructions[place], line))
@@ -123,7 +127,8 @@ def insert(
     body: Body, anchors: Mapping[Instruction, Iterable[Instruction]], *, behind: bool, protect: Protect, jumps: Jumps
 ) -> None:
     """Put instructions before each anchor, or behind."""
-    new = {anchor: _checked(instructions, anchor) for anchor, instructions in anchors.items()}
+    require(anchors, Mapping, "a mapping of instructions to lists of new ones")  # type: ignore[type-abstract]
+    new = {anchor: instructions_given(instructions, _TO_PUT_IN) for anchor, instructions in anchors.items()}
     new = {anchor: instructions for anchor, instructions in new.items() if instructions}
     if not new:
         return
@@ -152,12 +157,18 @@ def insert(
         lead(body, old, {anchor: added[0] for anchor, added in new.items()})
 
 
-def _checked(instructions: Iterable[Any], anchor: Instruction) -> list[Instruction]:
-    added = list(instructions)
-    for each in added:
-        if not isinstance(each, Instruction):
-            raise XtabError(f"expected an Instruction to put beside {anchor!r}, but found {each!r}")
-    return added
+def insert_beside(
+    body: Body,
+    anchor: Instruction,
+    instructions: Iterable[Instruction],
+    *,
+    behind: bool,
+    protect: Protect,
+    jumps: Jumps,
+) -> None:
+    """The same beside one anchor."""
+    anchor = require(anchor, Instruction, _OF_THIS_BODY)
+    insert(body, {anchor: instructions}, behind=behind, protect=protect, jumps=jumps)
 
 
 def _woven(instructions: Sequence[Instruction], at: Mapping[int, Sequence[Instruction]]) -> list[Instruction]:
@@ -212,7 +223,7 @@ def replace_run(
 ) -> None:
     """Put instructions, or nothing, in the place of a run."""
     begin, end = run_of(body, first, last)
-    added = _checked(instructions, first)
+    added = instructions_given(instructions, _TO_PUT_IN)
     now = body.instructions
     refuse_half_pairs(now, begin, end, added)
     known = spans_of(now) if any(each.exn_tab_entry for each in added) else set()

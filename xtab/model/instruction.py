@@ -268,7 +268,8 @@ class Instruction:
     @flags.setter
     def flags(self, flags: int) -> None:
         mask = _flag_mask(self.opcode)
-        if not 0 <= flags <= mask:
+        given: Any = flags
+        if not (isinstance(given, int) and 0 <= given <= mask):
             msg = f"expected flags from 0 to {mask} for {self.opname}, but found {flags!r}"
             raise XtabError(msg)
         fields = self._touch()
@@ -358,10 +359,12 @@ class Instruction:
         return f"Instruction({', '.join(parts)})"
 
 
-def _location(given: Location | tuple[int | None, int | None, int | None, int | None] | None) -> Location | None:
+def _location(given: Any) -> Location | None:
     """A Location, or None; one of four Nones is "no location" too."""
     if given is None:
         return None
+    if not isinstance(given, tuple) or len(given) != len(Location._fields):
+        raise XtabError(f"expected a Location, four numbers in a tuple, or None, but found {given!r:.80}")
     location = Location(*given)
     return None if location == (None, None, None, None) else location
 

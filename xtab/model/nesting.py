@@ -5,6 +5,9 @@ entry is all entries with the same handler, depth and lasti. The parent of a reg
 the entry that covers the handler's first instruction belongs to the parent if its depth is not greater than the
 region's; otherwise the search goes on from that entry's handler. In words: whoever gets the exception next, if it is
 raised again, and was there already when the region was entered.
+
+CPython sources followed: ``InternalDocs/exception_handling.md`` and ``Python/assemble.c`` (`assemble_exception_table`),
+which flattens in the same way.
 """
 
 from __future__ import annotations

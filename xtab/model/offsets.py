@@ -1,9 +1,9 @@
-"""`Layout`: where the instructions of a body lie in its code."""
+"""Offsets of instructions: `Layout`, where those of a body lie in its code, and `checked_offset`."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xtab.errors import XtabError
 
@@ -12,7 +12,21 @@ if TYPE_CHECKING:
 
     from xtab.model.instruction import Instruction
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "checked_offset"]
+
+
+def checked_offset(offset: Any, end: int) -> int:
+    """An offset in code that is `end` bytes long.
+
+    Raises:
+        XtabError: it is none.
+
+    >>> checked_offset(4, 10)
+    4
+    """
+    if isinstance(offset, int) and not isinstance(offset, bool) and 0 <= offset < end:
+        return offset
+    raise XtabError(f"expected an offset from 0 to {end - 1}, in bytes, but found {offset!r}")
 
 
 class Layout:
@@ -55,10 +69,8 @@ class Layout:
 
         Raises XtabError if there is none.
         """
-        if not 0 <= offset < 2 * self._starts[-1]:
-            msg = f"expected an offset from 0 to {2 * self._starts[-1] - 1}, but found {offset}"
-            raise XtabError(msg)
-        return self._instructions[bisect_right(self._starts, offset // 2) - 1]
+        checked = checked_offset(offset, 2 * self._starts[-1])
+        return self._instructions[bisect_right(self._starts, checked // 2) - 1]
 
     def _place(self, instruction: Instruction) -> int:
         if self._index is None:

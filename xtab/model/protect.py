@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from xtab.errors import EditError
+from xtab.errors import EditError, XtabError
 from xtab.format.opcodes import CURRENT
+from xtab.model.arguments import require
 from xtab.model.editing import run_of
 from xtab.model.instruction import Instruction, Span
 from xtab.model.seams import Seams
@@ -39,6 +40,9 @@ def protect_run(
 ) -> Span:
     """Make a span over a run: see :meth:`Body.protect`."""
     begin, end = run_of(body, first, last)
+    require(target, Instruction, "an Instruction as the handler")
+    if depth is not None and require(depth, int, "a depth as a number, or None") < 0:
+        raise XtabError(f"expected a depth from 0, or None, but found {depth}")
     instructions = body.instructions
     begin = max(begin, Seams(instructions).first - 1)  # before the first RESUME no handler can run
     if begin >= end:
@@ -174,6 +178,7 @@ def _innermost_of(span: Span | None, around: set[Span]) -> Span | None:
 
 def unprotect(body: Body, span: Span) -> None:
     """Take a span away: what it protected is left to the span around it."""
+    require(span, Span, "a Span")
     for each in body.instructions:
         if each.exn_tab_entry is span:
             each.exn_tab_entry = span.outer

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from xtab.model.instruction import Instruction, Span
 
-__all__ = ["chain_of", "lies_in", "spans_of"]
+__all__ = ["all_of", "chain_of", "lies_in", "spans_of"]
 
 
 def chain_of(span: Span | None, known: Container[Span | None] = ()) -> list[Span]:
@@ -28,12 +28,17 @@ def chain_of(span: Span | None, known: Container[Span | None] = ()) -> list[Span
     return list(chain)
 
 
+def all_of(spans: Iterable[Span | None]) -> list[Span]:
+    """Some spans, and those around them, each once; XtabError if they go round in a circle."""
+    found: dict[Span, None] = {}
+    for span in spans:
+        found.update(dict.fromkeys(chain_of(span, found)))
+    return list(found)
+
+
 def spans_of(instructions: Iterable[Instruction]) -> set[Span]:
     """All spans that protect instructions, those around others included."""
-    found: set[Span] = set()
-    for innermost in {each.exn_tab_entry for each in instructions}:
-        found.update(chain_of(innermost, found))
-    return found
+    return set(all_of({each.exn_tab_entry for each in instructions}))
 
 
 def lies_in(span: Span | None, outer: Span, known: dict[Span | None, bool]) -> bool:

@@ -1,10 +1,14 @@
-"""What users ask of the value stack: `stack_depths` and `stack_size`. The work is done in `depths`."""
+"""What users ask of the value stack: `stack_depths` and `stack_size`. The work is done in `depths`.
+
+Follows Python/flowgraph.c, calculate_stackdepth (3.11: Python/compile.c, stackdepth).
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from xtab.format.code import code_of
+from xtab.format.locations import line_at
 from xtab.model.body import Body
 from xtab.model.decode import read_source
 from xtab.model.depths import measure
@@ -57,9 +61,11 @@ def stack_size(body_or_code: Any) -> int:
 
 def _measure(body_or_code: Any) -> Stack:
     if isinstance(body_or_code, Body):
-        return measure(_shape_only(body_or_code))
+        body = body_or_code
+        return measure(_shape_only(body), line_of=lambda index: line_at(body.instructions[index].location))
     source = read_source(code_of(body_or_code))
-    return measure(source.shape, [2 * start for start in source.starts])
+    offsets = [2 * start for start in source.starts]
+    return measure(source.shape, offsets, line_of=lambda index: line_at(source.location(index)))
 
 
 def _shape_only(body: Body) -> Shape:

@@ -25,7 +25,7 @@ from xtab.model.layout import lay_out
 from xtab.model.positions import location_table
 from xtab.model.shape import BodyShape
 from xtab.model.slices import LocationSlices
-from xtab.model.spans import chain_of
+from xtab.model.spans import all_of
 from xtab.model.text_header import Header, header_lines, kind_of
 from xtab.model.text_operands import Operands, location_text
 from xtab.model.text_tokens import constant_text, parts_of
@@ -226,7 +226,7 @@ def _rows(laid: LaidOut, table: bytes, spans: list[Span | None], operands: Opera
     places = {*shape.targets.values(), *(entry.handler for entry in shape.entries)}
     handlers = {id(spans[entry.first]): entry.handler for entry in shape.entries}
     index_of = {id(instruction): place for place, instruction in enumerate(instructions)}
-    for span in _all_spans(spans):
+    for span in all_of(spans):
         if id(span) not in handlers:  # nothing carries it but spans inside it
             handler = index_of.get(id(span.target))
             if handler is None:
@@ -256,17 +256,6 @@ def _rows(laid: LaidOut, table: bytes, spans: list[Span | None], operands: Opera
         writer.rows.append(row)
     writer.change(None)
     return writer.rows
-
-
-def _all_spans(spans: Iterable[Span | None]) -> list[Span]:
-    """The spans that instructions carry, and those around them.
-
-    Raises XtabError if they go round in a circle.
-    """
-    found: dict[Span, None] = {}
-    for span in spans:
-        found.update(dict.fromkeys(chain_of(span, found)))
-    return list(found)
 
 
 class _Spans:

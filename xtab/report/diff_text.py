@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xtab.format.printable import one_line
 from xtab.report.differences import Mark
+from xtab.report.text import problem_lines, verdict
 from xtab.report.words import count, file_line
 
 if TYPE_CHECKING:
@@ -29,8 +30,13 @@ _STYLES = {Mark.SAME: "dim", Mark.ADDED: "added", Mark.REMOVED: "removed", Mark.
 
 
 def diff_lines(difference: Difference, *, whole: bool = False, dots: str = "…") -> Iterator[Line]:
-    """The header, the rows that changed with a few around them (`whole`: all rows), and the regions."""
-    yield [(_header(difference), "")]
+    """The header, the problems of the right side, the rows that changed with a few around them, and the regions.
+
+    `whole`: all rows.
+    """
+    yield [(_header(difference), ""), ("   ", ""), *_verdicts(difference)]
+    for problem in () if difference.right is None else difference.right.problems:
+        yield from problem_lines(problem)
     rows = difference.rows
     shown = range(len(rows)) if whole else _near_changes(rows)
     width = max((len(_left(pair.left)) for pair in rows if pair.left is not None), default=0)
@@ -63,6 +69,12 @@ def _header(difference: Difference) -> str:
         _change("stack", left.code.co_stacksize, right.code.co_stacksize),
     ]
     return f"{one_line(difference.name)}  {places}   {', '.join(parts)}"
+
+
+def _verdicts(difference: Difference) -> Line:
+    """What the verifier says of both sides, once if it's the same."""
+    verdicts = [verdict(each) for each in (difference.left, difference.right) if each is not None]
+    return verdicts[:1] if len(set(verdicts)) == 1 else [verdicts[0], (" -> ", ""), verdicts[1]]
 
 
 def _place(listing: Listing) -> str:

@@ -5,9 +5,11 @@ A notebook shows a listing as a page in a frame (`xtab.report.html.fragment`), a
 
 from __future__ import annotations
 
+import importlib
 import itertools
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from xtab.errors import XtabError
 from xtab.report.listing import show
 from xtab.report.source_text import remember_text
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Shell", "load_ipython_extension"]
 
 _NUMBERS = itertools.count(1)
+_Result = TypeVar("_Result")
 
 
 class Shell(Protocol):
@@ -43,12 +46,30 @@ def load_ipython_extension(shell: Shell) -> None:
         it and shows what came of that; it is not run.
         """
         if cell is not None:
-            return _show_cell(cell)
+            return _in_one_line(lambda: _show_cell(cell))
         if not line.strip():
-            raise TypeError("expected an expression behind %xtab, such as a function's name, but found nothing")
-        return show(shell.ev(line))
+            raise _usage_error("expected an expression behind %xtab, such as a function's name, but found nothing")
+        found = _in_one_line(lambda: shell.ev(line))
+        return _in_one_line(lambda: show(found))
 
     shell.register_magic_function(xtab, magic_kind="line_cell", magic_name="xtab")
+
+
+def _in_one_line(action: Callable[[], _Result]) -> _Result:
+    """What an action gives; if it fails, one line says why: the frames would be those of the magic."""
+    try:
+        return action()
+    except Exception as error:  # noqa: BLE001 (it may be anything: the expression is the user's)
+        raise _usage_error(f"{type(error).__name__}: {error}") from None
+
+
+def _usage_error(message: str) -> Exception:
+    """The error that IPython shows as one line; where there is no IPython, one of ours."""
+    try:
+        kind: type[Exception] = importlib.import_module("IPython.core.error").UsageError
+    except ImportError:
+        kind = XtabError
+    return kind(message)
 
 
 def _show_cell(cell: str) -> Listing:

@@ -1,7 +1,8 @@
 """`show`: what there is to show of a code object, once; the other modules of this room only arrange it.
 
 A `Listing` has the instructions as `Row` values with the chain of regions around each, the regions, the entries of the
-table as stored, and what the verifier says. Nothing in it knows of columns, colours or HTML.
+table as stored, and what the verifier says. Nothing in it knows of columns, colours or HTML. Operands are named as
+``Lib/dis.py`` (`ArgResolver`) names them, where it does.
 """
 
 from __future__ import annotations
@@ -168,7 +169,8 @@ def show(code: HasCode) -> Listing:
 def _rows(found: CodeMap) -> Iterator[Row]:
     source, code, depths = found.source, found.source.code, found.depths
     parts = CodeParts.of(code)
-    chains = {None: (), **{region: region.chain for region in found.regions}}
+    chains: dict[Region | None, tuple[Region, ...]] = {region: region.chain for region in found.regions}
+    chains[None] = ()
     handlers: dict[int, list[Region]] = {}
     for region in found.regions:
         handlers.setdefault(region.handler, []).append(region)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import reprlib
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,7 +15,27 @@ if TYPE_CHECKING:
 
 __all__ = ["constant_text", "operand_text"]
 
-_REPR = reprlib.Repr()
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+class _Repr(reprlib.Repr):
+    """Short, and the same in each run: without addresses."""
+
+    def repr_instance(self, x: Any, level: int) -> str:  # noqa: ARG002 (as reprlib calls it)
+        """Of what is no text, no number and no collection."""
+        if isinstance(x, CodeType):  # its repr may read all of it
+            return f"<code {x.co_qualname}>"
+        try:
+            text = _ADDRESS.sub("", repr(x))
+        except Exception:  # noqa: BLE001 (a repr may raise anything)
+            return f"<{type(x).__name__} instance>"
+        if len(text) <= self.maxother:
+            return text
+        kept = self.maxother - len("...")
+        return f"{text[: kept // 2]}...{text[len(text) - (kept - kept // 2) :]}"
+
+
+_REPR = _Repr()
 _REPR.maxstring = _REPR.maxother = _REPR.maxlong = 40
 _REPR.maxlevel = 2
 
@@ -99,5 +120,5 @@ _RAW: dict[str, Callable[[int], str]] = {
 
 
 def constant_text(value: object) -> str:
-    """A constant in a few words; of a code object only the name, since its repr may read all of it."""
-    return one_line(f"<code {value.co_qualname}>" if isinstance(value, CodeType) else _REPR.repr(value))
+    """A constant in a few words: the same in each run, so without addresses; of a code object only the name."""
+    return one_line(_REPR.repr(value))

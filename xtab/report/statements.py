@@ -7,16 +7,17 @@ its parts the line is in: handlers are for the body alone.
 from __future__ import annotations
 
 import ast
-import warnings
-from typing import NamedTuple
+import builtins
+from typing import TYPE_CHECKING, NamedTuple
 
+from xtab.report.source_tree import FUNCTIONS, TRIES, WITHS, SourceTree, caught, exits, first_line
 from xtab.report.words import line_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 __all__ = ["notes_on"]
 
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-_TRIES = (ast.Try, ast.TryStar)
-_WITHS = (ast.With, ast.AsyncWith)
 _PARTS = {"handlers": "an except clause", "orelse": "the else clause", "finalbody": "the finally clause"}
 
 
@@ -27,11 +28,11 @@ class _Around(NamedTuple):
     part: str  #: the field of it that the line is in; "" for its first lines
 
 
-def notes_on(source: str | bytes, line: int) -> list[str]:
+def notes_on(source: str | bytes | SourceTree, line: int) -> list[str]:
     r"""A sentence for each statement that does not protect a line, from the innermost out.
 
     Args:
-        source: the whole text of a module.
+        source: the whole text of a module, or what was read of it.
         line: the number of a line, from 1.
 
     Raises:
@@ -41,48 +42,109 @@ def notes_on(source: str | bytes, line: int) -> list[str]:
     ...     print(note)
     the try in line 1 doesn't protect line 4, which is in an except clause: its handlers are for its body, line 2
     """
+    tree = source if isinstance(source, SourceTree) else SourceTree(source)
     notes: list[str] = []
-    function = ""  # the one that the line is in, seen from what lies further out
-    for statement, part in reversed(_path(_parsed(source), line)):
-        note = ""
-        if function and isinstance(statement, (*_TRIES, *_WITHS)) and part == "body":
+    path = _path(tree.module, line)
+    made = _made_in(path[-1].statement, line) if path else ""  # what the line is in, seen from what lies further out
+    for statement, part in reversed(path):
+        if made and isinstance(statement, (*TRIES, *WITHS)) and part == "body":
             word = f"the {_word(statement)} in line {statement.lineno}"
-            note = f"{word} protects the making of {function}, not what runs when it is called"
-        elif isinstance(statement, _TRIES):
-            note = _of_try(statement, part, line)
-        elif isinstance(statement, _WITHS) and not part and line < statement.body[0].lineno:
-            body = _lines(statement.body)
-            note = f"the with in line {statement.lineno} protects its body, {body}, and not how it is entered"
-        if isinstance(statement, _FUNCTIONS):
-            function = statement.name if part == "body" else ""
-        if note:
-            notes.append(note)
+            notes.append(f"{word} protects the making of {made}")
+        if (made in _EXPRESSIONS and isinstance(statement, TRIES)) or (not made and isinstance(statement, TRIES)):
+            notes += _of_try(statement, part, line)
+        elif not made and isinstance(statement, WITHS) and not part and line < statement.body[0].lineno:
+            notes.append(_of_with(statement, line))
+        if isinstance(statement, FUNCTIONS):
+            made = f"{statement.name}, not what runs when it is called" if part == "body" else ""
     return notes
 
 
-def _parsed(source: str | bytes) -> ast.Module:
-    with warnings.catch_warnings(action="ignore"):
-        return ast.parse(source)
+_EXPRESSIONS = {
+    "": ast.expr,
+    "the lambda, not what runs when it is called": ast.Lambda,
+    "the generator expression; what runs in it goes to the code that asks it for its next value": ast.GeneratorExp,
+}
+"""What is said of an expression that is a function of its own."""
+
+
+def _made_in(statement: ast.stmt, line: int) -> str:
+    """What is to be said of a function without a name that has a part of the line, if the statement has one."""
+    waiting: list[ast.AST] = [statement]
+    while waiting:
+        node = waiting.pop()
+        for words, kind in _EXPRESSIONS.items():
+            if words and isinstance(node, kind):
+                inner = node.body if isinstance(node, ast.Lambda) else node
+                if isinstance(inner, ast.expr) and inner.lineno <= line <= (inner.end_lineno or 0):
+                    return words
+        waiting += [each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.stmt)]
+    return ""
 
 
 def _word(statement: ast.stmt) -> str:
-    return "try" if isinstance(statement, _TRIES) else "with"
+    return "try" if isinstance(statement, TRIES) else "with"
 
 
-def _of_try(statement: ast.Try | ast.TryStar, part: str, line: int) -> str:
-    body = f"its body, {_lines(statement.body)}"
-    if part not in _PARTS:
-        return ""
+def _of_with(statement: ast.With | ast.AsyncWith, line: int) -> str:
+    """What the first lines of a ``with`` are not protected by."""
+    items = statement.items
+    here = [number for number, item in enumerate(items) if _spans(item, line)]
+    what = "and not how it is entered"
+    if len(items) > 1 and here:
+        what = (
+            "and how an item is entered only by the items before it"
+            if here[-1]
+            else "and not how its first item is entered"
+        )
+    return f"the with in line {statement.lineno} protects its body, {_lines(statement.body)}, {what}"
+
+
+def _spans(item: ast.withitem, line: int) -> bool:
+    last = item.optional_vars or item.context_expr
+    return item.context_expr.lineno <= line <= (last.end_lineno or 0)
+
+
+def _of_try(statement: ast.Try | ast.TryStar, part: str, line: int) -> Iterator[str]:
     if part == "finalbody":
-        return f"the try in line {statement.lineno} doesn't protect line {line}, which is in its finally clause"
-    if not statement.handlers:
-        return ""
-    note = f"the try in line {statement.lineno} doesn't protect line {line}, which is in {_PARTS[part]}: "
-    return (
-        note
-        + f"its handlers are for {body}"
-        + ("; its finally clause runs all the same" if statement.finalbody else "")
-    )
+        yield f"the try in line {statement.lineno} doesn't protect line {line}, which is in its finally clause"
+        return
+    if part in _PARTS and statement.handlers:
+        yield (
+            f"the try in line {statement.lineno} doesn't protect line {line}, which is in {_PARTS[part]}: "
+            f"its handlers are for its body, {_lines(statement.body)}"
+            + ("; its finally clause runs all the same" if statement.finalbody else "")
+        )
+    yield from _never_reached(statement, part, line)
+    if part:
+        for word, at in exits(statement.finalbody):
+            what = "replaces" if word == "raise" else "ends"
+            yield (
+                f"the {word} in line {at} {what} any exception that gets to it: "
+                f"it is in the finally clause of the try in line {statement.lineno}"
+            )
+
+
+def _never_reached(statement: ast.Try | ast.TryStar, part: str, line: int) -> Iterator[str]:
+    """Of clauses whose exceptions an earlier one gets, going by the names of Python's own classes."""
+    before: list[tuple[type[BaseException], str, int]] = []
+    for handler in statement.handlers:
+        named = [(_builtin(each), ast.unparse(each)) for each in caught(handler)]
+        wanted = [cls for cls, _ in named] if handler.type else [BaseException]
+        first = [next((each for each in before if cls and issubclass(cls, each[0])), None) for cls in wanted]
+        concerned = part == "body" or (part == "handlers" and handler.lineno <= line <= (handler.end_lineno or 0))
+        if concerned and first and first[0] is not None and None not in first:
+            _, name, at = first[0]
+            yield (
+                f"the except clause in line {handler.lineno} is never reached: "
+                f"the one in line {at} names {name} and gets its exceptions"
+            )
+        before += [(cls, name, handler.lineno) for cls, name in named if cls]
+
+
+def _builtin(node: ast.expr) -> type[BaseException] | None:
+    """The class of Python itself that has the name; a module could have its own of that name, and hardly ever does."""
+    found = getattr(builtins, node.id, None) if isinstance(node, ast.Name) else None
+    return found if isinstance(found, type) and issubclass(found, BaseException) else None
 
 
 def _lines(body: list[ast.stmt]) -> str:
@@ -94,16 +156,11 @@ def _path(tree: ast.Module, line: int) -> list[_Around]:
     path: list[_Around] = []
     inside: list[ast.stmt] = tree.body
     while True:
-        statement = next((each for each in inside if _first_line(each) <= line <= (each.end_lineno or 0)), None)
+        statement = next((each for each in inside if first_line(each) <= line <= (each.end_lineno or 0)), None)
         if statement is None:
             return path
         part, inside = _part(statement, line)
         path.append(_Around(statement, part))
-
-
-def _first_line(statement: ast.stmt) -> int:
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])
 
 
 def _part(statement: ast.stmt, line: int) -> tuple[str, list[ast.stmt]]:
@@ -116,6 +173,6 @@ def _part(statement: ast.stmt, line: int) -> tuple[str, list[ast.stmt]]:
                 first = each.lineno if isinstance(each, ast.ExceptHandler) else each.pattern.lineno
                 if first <= line <= (each.body[-1].end_lineno or 0):
                     return part, each.body
-            elif isinstance(each, ast.stmt) and _first_line(each) <= line <= (each.end_lineno or 0):
+            elif isinstance(each, ast.stmt) and first_line(each) <= line <= (each.end_lineno or 0):
                 return part, value
     return "", []

@@ -38,6 +38,7 @@ __all__ = [
     "region_style",
     "text_of",
     "title",
+    "verdict",
     "walk",
 ]
 
@@ -56,8 +57,8 @@ GLYPHS = "".join(_GLYPHS.values()) + "◀→"
 """What a stream must be able to carry; otherwise `View.ascii` is for it."""
 
 _SGR = {
-    "0": "36", "1": "33", "2": "35", "3": "32", "4": "94", "dim": "2", "bold": "1", "problem": "1;31", "warning": "1;33",
-    "added": "34", "removed": "35", "changed": "33",
+    "0": "36", "1": "33", "2": "35", "3": "32", "4": "94", "dim": "2", "bold": "1", "problem": "1;31",
+    "warning": "1;33", "added": "34", "removed": "35", "changed": "33",
 }  # fmt: skip
 """The control sequence of each style; the numbers are the tones of regions. Red is for problems only."""
 
@@ -179,17 +180,22 @@ def _head(listing: Listing) -> Line:
     counts = f"{count(len(listing.entries), 'entry', 'entries')}, {count(len(listing.regions), 'region')}"
     if len(listing.shown) < len(listing.regions):
         counts += f" ({len(listing.shown)} shown)"
-    problems = listing.problems
-    wrong = any(problem.is_error for problem in problems)
-    verdict = count(len(problems), "problem") if problems else "ok"
     return [
         *title(listing.name, code.co_filename, code.co_firstlineno),
         (f"   {listing.version}", ""),
         (f"   {counts}" if listing.entries else "   no exception table", ""),
         (f"   stack {listing.stack_needed} of {code.co_stacksize}", ""),
         ("   ", ""),
-        (verdict, "problem" if wrong else "warning" if problems else ""),
+        verdict(listing),
     ]
+
+
+def verdict(listing: Listing) -> tuple[str, str]:
+    """How the head of each code object ends: what the verifier says of it in two words, and their style."""
+    problems = listing.problems
+    if not problems:
+        return "ok", ""
+    return count(len(problems), "problem"), "problem" if any(each.is_error for each in problems) else "warning"
 
 
 def title(qualname: str, filename: str, firstlineno: int) -> Line:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import xtab
 from xtab.errors import XtabError
 from xtab.transform.named import load_transform, transform_name
+from xtab.transform.stored_code import dump_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,10 +72,10 @@ class CodeCache:
         """Keep the code of a module.
 
         Raises:
-            ValueError: there is a constant in it that `marshal` can't write.
+            ConstantError: there is a constant in it that can't be kept in a file.
             OSError: the file can't be written.
         """
-        payload = marshal.dumps(code)
+        payload = dump_code(code)
         self.folder.mkdir(parents=True, exist_ok=True)
         data = self._key(module, path, source) + sha256(payload).digest() + payload
         write_atomically(self._file(module, path), data)

@@ -252,7 +252,9 @@ class _Token:
 
 def _forget(originals: dict[str, _Original], generated: str, original: _Original) -> None:
     if originals.get(generated) is original:
-        del originals[generated]
+        taken = originals.pop(generated, original)
+        if taken is not original:  # another thread has put it in between these two steps
+            originals.setdefault(generated, taken)
 
 
 def _location(entry: TracebackType) -> Location:

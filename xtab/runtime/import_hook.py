@@ -25,7 +25,7 @@ from importlib.machinery import SourceFileLoader
 from typing import TYPE_CHECKING, Any, Literal, Self
 from zipimport import zipimporter
 
-from xtab.errors import RewriteWarning, XtabError
+from xtab.errors import ConstantError, RewriteWarning, XtabError
 from xtab.runtime.code_cache import CodeCache, version_of
 from xtab.transform.named import transform_name
 from xtab.transform.origins import mark_loaded
@@ -234,9 +234,8 @@ class ImportHook:
         assert self._cache is not None
         try:
             self._cache.store(name, path, source, code)
-        except ValueError as error:
-            text = f"expected constants that can be kept on disk from {self._name}, but found, in {name}: {error}"
-            self._warn_once("constants", text)
+        except ConstantError as error:
+            self._warn_once("constants", f"from {self._name}, in {name}, so it is not kept: {error}")
         except OSError as error:
             self._warn_once("folder", f"expected to write into {self._cache.folder}, but found: {error.strerror}")
 

@@ -67,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         on_error=options.on_error,
         cache=options.cache,
         version=options.cache_version,
+        verify=options.verify,
     )
     hook.install()  # for good: threads and exit handlers import too
     try:
@@ -87,6 +88,10 @@ def _parser() -> OptionParser:
     parser.add_option(
         "--on-error", choices=("warn", "raise"), default="warn", help="if a module can't be rewritten [warn]"
     )
+    parser.add_option(
+        "--verify", action="store_true", default=True, help="load a module rewritten only if that is safe [the default]"
+    )
+    parser.add_option("--no-verify", dest="verify", action="store_false", help="don't look whether it is safe")
     parser.add_option("--cache", metavar="DIR", help="folder to keep rewritten code in")
     parser.add_option("--cache-version", metavar="TEXT", help="version of the transform [the hash of its file]")
     parser.add_option("-m", dest="module", action="store_true", help="run a module instead of a script")

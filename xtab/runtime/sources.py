@@ -113,7 +113,7 @@ def _enter(name: str, lines: list[str], size: int) -> _Text:
     """Show lines under a name until what is returned is gone."""
     text = _Text(lines)
     _show(text, name, size)
-    weakref.finalize(text, _forget, _keys(name), lines).atexit = False
+    weakref.finalize(text, _forget, name, _keys(name), lines).atexit = False
     return text
 
 
@@ -131,9 +131,12 @@ def _keys(name: str) -> set[str]:
     return {name, os.path.normcase(os.path.abspath(name))}  # noqa: PTH100 (as bdb does)
 
 
-def _forget(keys: set[str], lines: list[str]) -> None:
+def _forget(name: str, keys: set[str], lines: list[str]) -> None:
     """Drop the entries with just these lines; what somebody else has put there since is theirs."""
     for key in keys:
         entry = linecache.cache.get(key)
         if entry is not None and len(entry) > 1 and entry[2] is lines:
             linecache.cache.pop(key, None)
+    text = _texts.get(name)
+    if text is not None:  # another thread has registered the same while this text went
+        _show(text, name, sum(map(len, text.lines)))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from xtab.format.code import HasCode
 
-__all__ = ["filter_traceback", "frames_outside", "put", "rebuild", "related", "splice_context"]
+__all__ = ["filter_traceback", "frames_outside", "is_debugging", "put", "rebuild", "related", "splice_context"]
 
 #: What shall stand for an entry of a traceback: it or another one (whose `tb_next` doesn't count), or None for nothing.
 Change: TypeAlias = "Callable[[TracebackType], TracebackType | None]"
@@ -69,13 +69,18 @@ def filter_traceback(exc: _Error, keep: Callable[[FrameType], bool] | None = Non
     >>> entry.tb_next.tb_frame.f_code.co_name, entry.tb_next.tb_next
     ('use', None)
     """
-    if os.environ.get(_DEBUG, "0") in ("", "0"):
+    if not is_debugging():
         stays = frames_outside(xtab) if keep is None else keep
         for each in related(exc, chain=chain):
             filtered = rebuild(each.__traceback__, lambda entry: entry if stays(entry.tb_frame) else None)
             if filtered is not None and filtered is not each.__traceback__:
                 put(each, "__traceback__", filtered)
     return exc
+
+
+def is_debugging() -> bool:
+    """Whether the environment asks for all frames to be shown."""
+    return os.environ.get(_DEBUG, "0") not in ("", "0")
 
 
 def frames_outside(*libraries: ModuleType | HasCode) -> Callable[[FrameType], bool]:
@@ -155,9 +160,7 @@ def splice_context(exc: _Error, ours: Ours) -> _Error:
     return exc
 
 
-def _behind(
-    start: BaseException, ours: Ours, link: str, ends: _Ends
-) -> tuple[BaseException, BaseException | None]:
+def _behind(start: BaseException, ours: Ours, link: str, ends: _Ends) -> tuple[BaseException, BaseException | None]:
     """The last of ours that follow `start` down a chain, or itself, and what comes behind; None if that's a circle.
 
     What is found of each of ours is kept in `ends`, so that none is passed twice, however many chains lead to it.

@@ -126,7 +126,7 @@ def _likeness(new: ast.AST, old: ast.AST, of_new: Tree, of_old: Tree) -> int:
     if of_new.whole[new] == of_old.whole[old]:
         return _SAME
     same_kind = type(new) is type(old)
-    if not same_kind and (of_new.opened([new]) != [new] or of_old.opened([old]) != [old]):
+    if not same_kind and (of_new.has_blocks(new) or of_old.has_blocks(old)):
         return 0  # a block that was put around statements is none of them
     points = _KIND * same_kind
     if of_new.head[new] == of_old.head[old] and same_kind:

@@ -1,8 +1,24 @@
-"""`check_types`: arguments of a wrong type are refused where they are given, not where they would fail."""
+"""`check_types`, `require_body`: wrong arguments are refused where they are given, not where they would fail."""
 
 from __future__ import annotations
 
-__all__ = ["check_types"]
+from xtab.model.arguments import require
+from xtab.model.body import Body
+
+__all__ = ["check_types", "require_body"]
+
+
+def require_body(found: object) -> Body:
+    """What was given, if it is a body.
+
+    Raises:
+        XtabError: it isn't.
+
+    >>> import xtab
+    >>> require_body(xtab.decode(lambda: 0)).name
+    '<lambda>'
+    """
+    return require(found, Body, "a Body, as xtab.decode makes")
 
 
 def check_types(kind: type[str | int], *, or_none: bool = False, **arguments: object) -> None:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import EditError
 from xtab.format.opcodes import CURRENT
+from xtab.model.arguments import instructions_given, require
 from xtab.model.instruction import Instruction, Span
 from xtab.transform import emit
 from xtab.transform.runs import Run, is_jump_only, is_return
@@ -73,7 +74,7 @@ def try_except(
     >>> def f(x):
     ...     return 1 / x
     >>> body = xtab.decode(f)
-    >>> first, last = body.instructions[1], body.instructions[-1]
+    >>> first, last = body.start, body.instructions[-1]
     >>> handler = emit.return_(emit.load_const("none"))
     >>> span = try_except(body, first, last, handler, catch=emit.load_global("ArithmeticError"))
     >>> f.__code__ = xtab.assemble(body)
@@ -82,7 +83,9 @@ def try_except(
     """
     run = Run(body, first, last)
     weaving = Weaving(body, run)
-    content = list(handler)
+    content = instructions_given(handler, "as the handler")
+    catching = [] if catch is None else instructions_given(catch, "as what to catch", maker="load_global")
+    _require_name(name)
     _refuse_returns(run, content)
     goal, extra = _goal(run, content)
     cleanup = _cleanup()
@@ -91,7 +94,7 @@ def try_except(
     bind, unbind = (_binding(body, name)) if name is not None else (emit.pop, list)
     begin: list[Instruction] = [Instruction("PUSH_EXC_INFO")]
     if catch is not None:
-        begin += [*catch, Instruction("CHECK_EXC_MATCH"), *emit.jump_if(False, reraise, exact=True)]
+        begin += [*catching, Instruction("CHECK_EXC_MATCH"), *emit.jump_if(False, reraise, exact=True)]
     begin += bind()
     unname = [*unbind(), Instruction("RERAISE", 1)] if name is not None else []
     inner = Span(unname[0], None, True, guard) if unname else guard
@@ -136,7 +139,7 @@ def try_finally(body: Body, first: Instruction, last: Instruction, final: Code) 
     >>> seen = []
     >>> body = xtab.decode(f)
     >>> note = emit.call_method(emit.load_const(seen), "append", emit.load_local("x")) + emit.pop()
-    >>> span = try_finally(body, body.instructions[1], body.instructions[-1], note)
+    >>> span = try_finally(body, body.start, body.instructions[-1], note)
     >>> f.__code__ = xtab.assemble(body)
     >>> f(2), seen
     (0.5, [2])
@@ -183,13 +186,19 @@ def with_block(
     ...     x = 1 / x
     ...     return x
     >>> body = xtab.decode(f)
-    >>> first, last = body.instructions[1], next(each for each in body.instructions if each.opname.startswith("STORE"))
+    >>> first, last = body.start, next(each for each in body.instructions if each.opname.startswith("STORE"))
     >>> span = with_block(body, first, last, emit.load_const(contextlib.suppress(ZeroDivisionError)))
     >>> f.__code__ = xtab.assemble(body)
     >>> f(0), f(2)
     (0, 0.5)
     """
     run = Run(body, first, last)
+    managing = instructions_given(manager, "as the context manager", maker="load_const")
+    if isinstance(target, str):
+        _require_name(target)
+        store = _binding(body, target)[0]()
+    else:
+        store = emit.pop() if target is None else instructions_given(target, "that bind what __enter__ gives")
     if run.depth != run.depth_at(first):
         message = (
             f"expected a run that leaves the values below it alone, but found that the run from {first!r} takes some"
@@ -201,14 +210,13 @@ def with_block(
         raise EditError(message, instruction=last)
     weaving = Weaving(body, run)
     weaving.leave_by(lambda depth: [*_raised(_EXIT_SLOTS, depth - run.depth), *_exit_call()])
-    store = emit.pop() if target is None else _binding(body, target)[0]() if isinstance(target, str) else list(target)
     handling, cleanup, end = _with_handler(goal, run, first.location)
     weaving.tail += [*handling, *end, *cleanup]
     for inside in run.spans_inside():
         if inside.depth is not None:
             inside.depth += _EXIT_SLOTS
     span = weaving.protect(handling[0], lasti=True, more=_EXIT_SLOTS)
-    enter = settle([*manager, *_enter()], run.around, first.location)
+    enter = settle([*managing, *_enter()], run.around, first.location)
     weaving.begin_with([*enter, *settle(store, span, first.location)])
     weaving.apply()
     return span
@@ -275,6 +283,11 @@ def _raised(slots: int, values: int) -> list[Instruction]:
 def _cleanup() -> list[Instruction]:
     """The handler of a handler: it ends the handling of the first exception, and raises the second again."""
     return [Instruction("COPY", 3), Instruction("POP_EXCEPT"), Instruction("RERAISE", 1)]
+
+
+def _require_name(name: str | None) -> None:
+    if name is not None:
+        require(name, str, "the name of a variable as a string")
 
 
 def _binding(body: Body, name: str) -> tuple[Callable[[], list[Instruction]], Callable[[], list[Instruction]]]:
@@ -348,8 +361,8 @@ def _maker(code: Code) -> Callable[[], list[Instruction]]:
     """A function that makes the code anew each time; a list is used itself the first time."""
     if callable(code):
         given = code
-        return lambda: _require_straight(list(given()))
-    content = _require_straight(list(code))
+        return lambda: _require_straight(instructions_given(given(), "from the function that makes `final`"))
+    content = _require_straight(instructions_given(code, "as `final`"))
     model = copies(content)
     waiting = [content]
     return lambda: waiting.pop() if waiting else copies(model)

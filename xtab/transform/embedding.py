@@ -37,12 +37,12 @@ def embed_names(body: Body, function: FunctionType) -> None:
         XtabError: a global isn't defined, or is set by the body, or an import is relative to the module.
 
     >>> import xtab
-    >>> def f(x):
+    >>> def size(x):
     ...     return len(x)
-    >>> body = xtab.decode(f)
-    >>> embed_names(body, f)
-    >>> eval(xtab.assemble(body), {}, {}) if False else body.names
-    ['len']
+    >>> body = xtab.decode(size)
+    >>> embed_names(body, size)
+    >>> [each.operand for each in body.instructions if each.opname == "LOAD_CONST"]
+    [<built-in function len>]
     """
     builtins: dict[str, Any] = cast("Any", function).__builtins__  # not every type checker knows it
     _Embedding(function.__qualname__, builtins, function.__globals__).apply(body)

@@ -381,7 +381,7 @@ def _arguments(
     arguments: Sequence[Iterable[Instruction]], keywords: Mapping[str, Iterable[Instruction]] | None
 ) -> tuple[list[list[Instruction]], dict[str, list[Instruction]]]:
     """The operands of a call: those given by place, and those given by name."""
-    named = {} if keywords is None else require(keywords, Mapping, "a mapping of names to operands as keywords")
+    named = {} if keywords is None else require(keywords, Mapping, "a mapping of names to operands")  # type: ignore[type-abstract]
     return (
         [_operand(each, f"argument {number}") for number, each in enumerate(arguments, 1)],
         {_name(name): _operand(each, f"argument {name}") for name, each in named.items()},

@@ -20,8 +20,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import EditError, XtabError
 from xtab.format.opcodes import CURRENT, Kind
+from xtab.model.arguments import instructions_given, require
 from xtab.model.instruction import Instruction
 from xtab.model.stack import stack_depths
+from xtab.transform.arguments import require_body
 from xtab.transform.emit import build_tuple, call_on_stack, load_const, tuple_from_iterable, tuple_from_list
 from xtab.transform.moves import taken_and_made
 from xtab.transform.sequences import become, put_behind
@@ -63,7 +65,7 @@ def hook_call(body: Body, call: Instruction, callback: Any) -> None:
     >>> f("x")
     ('replace', ('a', 'b'), None)
     """
-    _Hooks(body, callback).apply([call])
+    _Hooks(body, callback).apply([require(call, Instruction, "a call of this body")])
 
 
 def hook_calls(body: Body, callback: Any) -> int:
@@ -100,10 +102,12 @@ class _Site(NamedTuple):
 
 class _Hooks:
     def __init__(self, body: Body, callback: Any) -> None:
-        self._body = body
-        given = callback if isinstance(callback, list) else [callback]
-        made = bool(given) and all(isinstance(each, Instruction) for each in given)
-        self._callback: Sequence[Instruction] = given if made else load_const(callback)
+        self._body = require_body(body)
+        if not callable(callback):
+            callback = instructions_given(callback, "as the callback, or a callable", maker="load_import")
+            if not callback:
+                raise XtabError("expected instructions that load the callback, but found none")
+        self._callback: Sequence[Instruction] = callback if isinstance(callback, list) else load_const(callback)
         self._behind: dict[Instruction, list[Instruction]] = {}  # instruction -> what goes right behind it
         self._gone: set[Instruction] = set()
 

@@ -42,6 +42,10 @@ Positions: TypeAlias = "Callable[[Location], Location | None] | Mapping[Location
 
 _Code = TypeVar("_Code", bound="CodeType | Callable[..., Any] | staticmethod[..., Any] | classmethod[Any, ..., Any]")
 _MODULE = "<module>"
+_ADVICE = (
+    "if the text was written around or in place of another one, so that not all of it is off by the same lines and "
+    "columns, give positions=xtab.source_map(original, generated) instead"
+)
 _MAX = (1 << 31) - 2  # what a table can hold of lines and columns
 
 
@@ -105,10 +109,9 @@ def relocate(
     wanted = _Wanted(filename, *_names(plain.__code__, name, qualname), firstlineno)
     moved = _moved_twin(plain, wanted, mover)
     annotate = getattr(plain, "__annotate__", None)
-    if isinstance(annotate, FunctionType) and _is_inside(annotate.__code__, plain.__code__):
-        nested = _nested_name(annotate.__code__, plain.__code__, wanted.qualname)
-        inner = _Wanted(filename, annotate.__code__.co_name, nested, None)
-        moved.__annotate__ = _moved_twin(annotate, inner, mover)  # type: ignore[attr-defined]
+    if isinstance(annotate, FunctionType) and _is_inside(annotate, plain.__code__):
+        twin: Any = moved  # functions have it from 3.14 on
+        twin.__annotate__ = _moved_annotate(annotate, plain.__code__, wanted, mover)
     if name is not None or qualname is not None:
         moved.__name__, moved.__qualname__ = wanted.name, wanted.qualname
     return wrapped_again(moved, wrappers)  # type: ignore[no-any-return]
@@ -119,15 +122,25 @@ def _moved_twin(function: FunctionType, wanted: _Wanted, mover: _Mover) -> Funct
     return twin(function, new, dict(zip(new.co_freevars, function.__closure__ or (), strict=True)))
 
 
-def _is_inside(code: CodeType, outer: CodeType) -> bool:
-    """Whether code is a function's own: not so the annotations that a wrapper has of what it wraps."""
-    return code.co_filename == outer.co_filename and code.co_qualname.startswith(f"{outer.co_qualname}.")
+def _is_inside(function: FunctionType, outer: CodeType) -> bool:
+    """Whether a function stands in the text of code: not so the annotations that a wrapper has of what it wraps."""
+    inside = function.__qualname__.startswith(f"{outer.co_qualname}.")
+    return inside and function.__code__.co_filename == outer.co_filename
 
 
-def _nested_name(code: CodeType, outer: CodeType, new: str) -> str:
-    """The qualified name of nested code, where that of the outer one is a new one."""
-    rest = code.co_qualname.removeprefix(f"{outer.co_qualname}.")
-    return code.co_qualname if rest == code.co_qualname else f"{new}.{rest}"
+def _moved_annotate(function: FunctionType, outer: CodeType, wanted: _Wanted, mover: _Mover) -> FunctionType:
+    """The function that evaluates annotations; its code may be named as if it stood beside."""
+    code = function.__code__
+    nested = _nested_name(code.co_qualname, outer, wanted.qualname)
+    moved = _moved_twin(function, _Wanted(wanted.filename, code.co_name, nested, None), mover)
+    moved.__qualname__ = _nested_name(function.__qualname__, outer, wanted.qualname)
+    return moved
+
+
+def _nested_name(name: str, outer: CodeType, new: str) -> str:
+    """The qualified name of what is nested in code, where that of the code itself is a new one."""
+    rest = name.removeprefix(f"{outer.co_qualname}.")
+    return name if rest == name else f"{new}.{rest}"
 
 
 class _Wanted(NamedTuple):
@@ -156,7 +169,7 @@ def _relocated(code: CodeType, wanted: _Wanted, mover: _Mover) -> CodeType:
     for each in reversed(list(code_objects(code))):
         if id(each) in done:
             continue
-        name, qualname = each.co_name, _nested_name(each, code, wanted.qualname)
+        name, qualname = each.co_name, _nested_name(each.co_qualname, code, wanted.qualname)
         if each is code:
             name, qualname = wanted.name, wanted.qualname
         first_line = first_lines[id(each)]
@@ -190,7 +203,7 @@ def _first_lines(code: CodeType, wanted: int | None, mover: _Mover) -> dict[int,
             line = _first_line(each, loaded.get(id(each)), mover)
         if not min(each.co_firstlineno, 1) <= line <= _MAX:
             expected = "a first line from 1 to 2**31 - 2; give other lines, or another firstlineno"
-            raise _impossible(each, expected, f"{line}, from {each.co_firstlineno}")
+            raise _impossible(each, expected, f"{line}, from {each.co_firstlineno}", mover)
         found[id(each)] = line
         if mover.positions is not None:
             for nested, location in _loads(each):
@@ -275,7 +288,7 @@ class _Mover:
             assert line is not None
             assert end_line is not None
             new = Location(line + by, end_line + by, column, end_column)
-            return _checked(new, location, code)
+            return _checked(new, location, code, self)
         if location not in self._known:
             self._known[location] = self._shifted(location, code)
         return self._known[location]
@@ -303,6 +316,7 @@ class _Mover:
             ),
             location,
             code,
+            self,
         )
 
 
@@ -318,19 +332,22 @@ def _is_synthetic(location: Location, code: CodeType) -> bool:
     return column == 0 == end_column and end_line in (line, first_line)
 
 
-def _checked(new: Location, old: Location, code: CodeType) -> Location:
+def _checked(new: Location, old: Location, code: CodeType, mover: _Mover) -> Location:
     """The new location, if there is such a place."""
     line, end_line, column, end_column = new
     least = 0 if _is_synthetic(old, code) else min(old.line or 0, 1)  # the RESUME of a module is on line 0
     if line is None or end_line is None or not least <= line <= end_line <= _MAX:
-        raise _impossible(code, "lines from 1 to 2**31 - 2, the last not before the first", f"{new}, from {old}")
+        expected = "lines from 1 to 2**31 - 2, the last not before the first"
+        raise _impossible(code, expected, f"{new}, from {old}", mover)
     for each in (column, end_column):
         if each is not None and not 0 <= each <= _MAX:
-            raise _impossible(code, "columns from 0 to 2**31 - 2", f"{new}, from {old}")
+            raise _impossible(code, "columns from 0 to 2**31 - 2", f"{new}, from {old}", mover)
     return new
 
 
-def _impossible(code: CodeType, expected: str, found: str) -> RelocationError:
+def _impossible(code: CodeType, expected: str, found: str, mover: _Mover) -> RelocationError:
+    if mover.positions is None:
+        found += f"; {_ADVICE}"
     return RelocationError(
         expected, found, qualname=code.co_qualname, filename=code.co_filename, line=code.co_firstlineno
     )

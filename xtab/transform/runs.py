@@ -21,17 +21,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xtab.errors import EditError, XtabError
+from xtab.format.locations import line_at
 from xtab.format.opcodes import CURRENT
+from xtab.model.arguments import require
+from xtab.model.instruction import Instruction
 from xtab.model.seams import Seams
-from xtab.model.spans import chain_of
+from xtab.model.spans import chain_of, spans_of
 from xtab.model.stack import stack_depths
+from xtab.transform.arguments import require_body
 from xtab.transform.moves import reach
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
     from xtab.model.body import Body
-    from xtab.model.instruction import Instruction, Span
+    from xtab.model.instruction import Span
 
 __all__ = ["Run", "is_jump_only", "is_return"]
 
@@ -61,6 +65,9 @@ class Run:
     """
 
     def __init__(self, body: Body, first: Instruction, last: Instruction) -> None:
+        require_body(body)
+        for border in (first, last):
+            require(border, Instruction, "an Instruction of this body")
         self._instructions = instructions = body.instructions
         self._place = place = {each: number for number, each in enumerate(instructions)}
         if first not in place or last not in place or place[first] > place[last]:
@@ -101,7 +108,8 @@ class Run:
             seams, place = Seams(self._instructions), self._place[border]
             reason = seams.why_not(place)
             if reason is not None:
-                raise seams.refusal("a run that may begin and end where it does, but found, at a border,", place, reason)
+                what = "a run that may begin and end where it does, but found, at its border,"
+                raise seams.refusal(what, place, reason)
 
     # what belongs to it
 
@@ -125,8 +133,8 @@ class Run:
         within -= self._reached(self._instructions[:1], without=inside)
         within |= standing
         handling = self._spread(targets, lambda each: each in within and (self._depths[each] or 0) > entered)
-        lines = {_line(each) for each in standing | handling} | {None}
-        return self._spread(targets, lambda each: each in within and _line(each) in lines)
+        lines = {line_at(each.location) for each in standing | handling} | {None}
+        return self._spread(targets, lambda each: each in within and line_at(each.location) in lines)
 
     def _reached(self, starts: Iterable[Instruction], without: Collection[Span] = ()) -> set[Instruction]:
         """All that control can reach, but not through the handlers of some spans."""
@@ -239,7 +247,7 @@ class Run:
                         f"outside of it, which leads to {after!r}",
                         instruction=after,
                     )
-        for span in {span for each in self._instructions for span in chain_of(each.exn_tab_entry)}:
+        for span in spans_of(self._instructions):
             self._refuse_shared(span)
 
     def _refuse_cut(self, each: Instruction, after: Instruction) -> None:
@@ -269,7 +277,7 @@ class Run:
 
     def spans_inside(self) -> set[Span]:
         """The spans of members that lie inside the run."""
-        return {span for each in self.members for span in chain_of(each.exn_tab_entry) if span in self._inside}
+        return spans_of(self.members) & self._inside
 
     def depth_at(self, instruction: Instruction) -> int | None:
         """The depth of the stack before an instruction of the body, or None if it can't be reached."""
@@ -306,11 +314,6 @@ class Run:
     def falls_into(self, instruction: Instruction, after: Instruction) -> bool:
         """Whether `after` stands right behind an instruction that may fall through."""
         return not CURRENT.stops[instruction.opcode] and self._place[after] == self._place[instruction] + 1
-
-
-def _line(instruction: Instruction) -> int | None:
-    location = instruction.location
-    return None if location is None else location.line
 
 
 def _can_fail(instruction: Instruction) -> bool:

@@ -48,7 +48,7 @@ def source_map(original: str | ast.AST, generated: str | ast.AST) -> SourceMap:
         the last, at the end of a block. It gives None where the two texts have nothing in common at all.
 
     Raises:
-        SyntaxError: one of the texts can't be parsed.
+        SyntaxError: one of the texts can't be parsed; its ``filename`` says which.
         TypeError: an argument is neither a text nor a tree.
 
     >>> import ast
@@ -73,11 +73,22 @@ def _tree(source: str | ast.AST, name: str) -> tuple[ast.AST, bool]:
         return source, False
     if not isinstance(source, str):
         raise TypeError(f"expected a text or a syntax tree for {name}, but found {source!r:.80}")
+    filename = f"<{name} text of source_map>"
     first = next((line for line in source.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
     if first[:1] in (" ", "\t"):
-        (around,) = ast.parse(f"if 1:\n{source}").body
-        return ast.Module(around.body, []), True  # type: ignore[attr-defined]
-    return ast.parse(source), False
+        body = _parsed_in_block(source, filename)
+        if len(body) == 1:  # all of it is indented
+            return ast.Module(body[0].body, []), True  # type: ignore[attr-defined]
+    return ast.parse(source, filename), False
+
+
+def _parsed_in_block(source: str, filename: str) -> list[ast.stmt]:
+    try:
+        return ast.parse(f"if 1:\n{source}", filename).body
+    except SyntaxError as error:  # the line in front is ours
+        error.lineno = None if error.lineno is None else error.lineno - 1
+        error.end_lineno = None if error.end_lineno is None else error.end_lineno - 1
+        raise
 
 
 class SourceMap:

@@ -1,13 +1,16 @@
 """`Tree`: a syntax tree with what is asked of it when two are compared, made in one walk.
 
-1. The nodes are put into an order in which each stands before what it holds, so that all inside a node follow it.
-2. Backwards, each gets two numbers. Two nodes of one `whole` are the same in every field; two of one `head` are the
+1. A tree that was edited may hold a node in two places; then it is copied, so that each has one (`_unshared`).
+2. The nodes are put into an order in which each stands before what it holds, so that all inside a node follow it.
+   Operators and contexts, which have no places, are left out: the parser takes one object for all of a kind.
+3. Backwards, each gets two numbers. Two nodes of one `whole` are the same in every field; two of one `head` are the
    same but for their operands. Contexts, which follow from the place, and comments don't count.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +30,7 @@ _BY_OPERAND = {
 }
 """What a node is known by that has no name of its own."""
 _BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+_PLACELESS = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context)
 _METHOD_ARGUMENTS = 30
 """With as many arguments as that, a method is called as any other attribute (STACK_USE_GUIDELINE)."""
 
@@ -39,7 +43,7 @@ class Tree:
     """
 
     def __init__(self, root: ast.AST, numbers: dict[object, int]) -> None:
-        self.root = root
+        self.root = root = _unshared(root)
         self.nodes: list[ast.AST] = []  #: each before what it holds
         self.parent: dict[ast.AST, ast.AST | None] = {root: None}
         self._fields: dict[ast.AST, list[list[ast.AST]]] = {}
@@ -56,7 +60,7 @@ class Tree:
             node = waiting.pop()
             self._at[node] = len(self.nodes)
             self.nodes.append(node)
-            fields = [_nodes(getattr(node, name, None)) for name in node._fields if name not in _NOT_COMPARED]
+            fields = [_placed(getattr(node, name, None)) for name in _compared(node)]
             self._fields[node] = fields
             children = [each for field in fields for each in field]
             self.parent.update(dict.fromkeys(children, node))
@@ -72,6 +76,8 @@ class Tree:
                 self._places.setdefault(number, []).append(at)
 
     def _key(self, value: object) -> object:
+        if isinstance(value, _PLACELESS):
+            return type(value)
         if isinstance(value, ast.AST):
             return self.whole[value]
         if isinstance(value, list):
@@ -87,7 +93,7 @@ class Tree:
         values = [getattr(node, name, None) for name in _compared(node)]
         if is_statement(node) and not hasattr(node, "name"):
             return "head", self.whole[node]  # nothing to tell one `if` from another, so it is only like itself
-        operators = [type(each) for value in values for each in _nodes(value) if not each._fields]
+        operators = [type(each) for value in values for each in _nodes(value) if isinstance(each, _PLACELESS)]
         plain = [(type(value), value) for value in values if not isinstance(value, ast.AST | list)]
         return "head", type(node), *operators, *plain
 
@@ -115,6 +121,10 @@ class Tree:
             return next((each for each in children if isinstance(each, ast.expr) and self._fields[each]), node)
         return node
 
+    def has_blocks(self, node: ast.AST) -> bool:
+        """Whether there are statements in a node, in blocks of its own."""
+        return next(_in_blocks(node), None) is not None
+
     def opened(self, nodes: Sequence[ast.AST]) -> list[ast.AST]:
         """The nodes, with what is in the blocks of statements in place of those statements."""
         return [inner for node in nodes for inner in (list(_in_blocks(node)) or [node])]
@@ -128,6 +138,44 @@ def _nodes(value: object) -> list[ast.AST]:
     if isinstance(value, list):
         return [each for each in value if isinstance(each, ast.AST)]
     return [value] if isinstance(value, ast.AST) else []
+
+
+def _placed(value: object) -> list[ast.AST]:
+    """The nodes in a field, but for operators."""
+    return [each for each in _nodes(value) if not isinstance(each, _PLACELESS)]
+
+
+def _unshared(root: ast.AST) -> ast.AST:
+    """The tree, or a copy of it if it holds a node more than once."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            return _copied(root)
+        seen.add(id(node))
+        for name in _compared(node):
+            waiting += _placed(getattr(node, name, None))
+    return root
+
+
+def _copied(root: ast.AST) -> ast.AST:
+    """A copy in which each node stands once."""
+    result = copy.copy(root)
+    waiting = [result]
+    while waiting:
+        node = waiting.pop()
+        for name in _compared(node):
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                value = [copy.copy(each) for each in value]
+            elif isinstance(value, ast.AST):
+                value = copy.copy(value)
+            else:
+                continue
+            setattr(node, name, value)
+            waiting += _placed(value)
+    return result
 
 
 def _in_blocks(node: ast.AST) -> Iterator[ast.AST]:
@@ -175,7 +223,8 @@ def locations_of(node: ast.AST) -> list[Location]:
     if own is None:
         return []
     if isinstance(node, ast.DictComp):
-        return [own, _span(node.key, node.value) or own]
+        value = getattr(node, "value", None) or node.key  # none behind ``**``, which 3.15 allows there
+        return [own, _span(node.key, value) or own]
     attribute = node.func if isinstance(node, ast.Call) and _is_method_call(node) else node
     if isinstance(attribute, ast.Attribute):
         return [own, _at_name(own, attribute)]

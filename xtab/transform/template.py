@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from xtab.errors import XtabError
 from xtab.format.opcodes import CURRENT, Kind
+from xtab.model.arguments import require
 from xtab.model.decode import decode
 from xtab.model.instruction import Instruction, Span
 from xtab.model.spans import chain_of
 from xtab.model.stack import stack_depths
 from xtab.model.tables import Free
 from xtab.transform import emit
+from xtab.transform.arguments import require_body
 from xtab.transform.embedding import embed_names
 from xtab.transform.moves import taken_and_made
 from xtab.transform.runs import is_return
@@ -93,7 +95,17 @@ def template(function: FunctionType, /, **bindings: Any) -> Template:
         raise XtabError(f"expected bindings for the parameters {', '.join(parameters)} of {name}, but found {wrong!r}")
     for left_out in [each for each in parameters if each not in given]:
         raise XtabError(f"expected a binding for each parameter of {name}, but found none for {left_out!r}")
+    for parameter, value in given.items():
+        _require_binding(parameter, value)
     return Template(function, {each: given[each] for each in parameters})
+
+
+def _require_binding(parameter: str, value: Any) -> None:
+    """No constant that was meant as something else."""
+    if isinstance(value, Instruction):
+        raise XtabError(f"expected a list of instructions for {parameter}, but found {value!r}: write [instruction]")
+    if isinstance(value, Local):
+        require(value.name, str, f"a Local with the name of a variable for {parameter}")
 
 
 class Template:
@@ -139,6 +151,7 @@ class Template:
         ):
             if word not in allowed:
                 raise XtabError(f"expected {' or '.join(map(repr, allowed))}, but found {word!r}")
+        require_body(body)
         code = _Insertion(self, body, embed=names == "embed").code(keep=result == "keep")
         if locations == "anchor":
             for each in code:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import EditError
 from xtab.model.instruction import Instruction, Span
-from xtab.model.spans import chain_of
+from xtab.model.spans import spans_of
 from xtab.transform.runs import is_jump_only, is_return
 from xtab.transform.sequences import settle
 
@@ -112,7 +112,7 @@ class Weaving:
             woven += self._before.get(each, ())
             woven.append(each)
         woven += self.tail
-        spans = {span for each in instructions for span in chain_of(each.exn_tab_entry)}
+        spans = spans_of(instructions)
         new = set(woven).difference(instructions)
         for each in woven:
             target = each.target

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from xtab import CodeParts, ExceptionTableEntry, parse_exception_table
+from xtab.analysis.verify.columns import read_instructions
 from xtab.analysis.verify.handlers import check_handlers, check_units_before, cover
-from xtab.analysis.verify.listing import read_instructions
 from xtab.analysis.verify.report import Report
 from xtab.format.opcodes import CURRENT
 from xtab.testing.code_parts import with_instructions
@@ -42,10 +42,10 @@ def test_handlers(entries, expected):
 
 def test_a_long_chain_of_handlers_is_followed_in_a_loop():
     parts = with_instructions(PARTS, [("NOP", 0)] * 20_000)
-    listing = read_instructions(parts.code, Report(parts))
+    columns = read_instructions(parts.code, Report(parts))
     entries = [E(2 * index, 2 * index + 2, 2 * index + 2) for index in range(19_999)]
     report = Report(parts)
-    check_handlers(entries, listing, report)
+    check_handlers(entries, columns, report)
     assert report.problems() == ()
 
 
@@ -62,8 +62,8 @@ def test_the_unit_before_a_call():
     ):
         parts = with_instructions(PARTS, lines, entries)
         report = Report(parts)
-        listing = read_instructions(parts.code, report)
+        columns = read_instructions(parts.code, report)
         entries = parse_exception_table(parts.exceptiontable)
-        check_units_before(entries, cover(entries, listing), listing, bytearray(b"\1" * 3), report)
+        check_units_before(entries, cover(entries, columns), columns, bytearray(b"\1" * 3), report)
         expected = [] if fine or not CURRENT.looks_up_unit_before else ["XT308"]
         assert [problem.code for problem in report.problems()] == expected

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from xtab import CodeParts, verify_parts
+from xtab.analysis.verify.columns import read_instructions
 from xtab.analysis.verify.instructions import check_operands, read_targets
-from xtab.analysis.verify.listing import read_instructions
 from xtab.analysis.verify.report import Report
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.testing.code_parts import with_instructions
@@ -15,8 +15,8 @@ PARTS = CodeParts.of(lambda x: x)._replace(consts=(None,), names=("a",))
 def checked(lines, check):
     parts = with_instructions(PARTS, lines)
     report = Report(parts)
-    listing = read_instructions(parts.code, report)
-    result = check(parts, listing, report)
+    columns = read_instructions(parts.code, report)
+    result = check(parts, columns, report)
     return result, [problem.code for problem in report.problems()]
 
 
@@ -50,8 +50,8 @@ def test_words(op):
 
 
 def test_targets():
-    def targets(_, listing, report):
-        return read_targets(listing, report)
+    def targets(_, columns, report):
+        return read_targets(columns, report)
 
     lines = ["a", ("NOP", 0), ("JUMP_FORWARD", "b"), ("JUMP_BACKWARD", "a"), "b", ("NOP", 0)]
     assert checked(lines, targets) == ({1: 3, 2: 0}, [])

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from xtab import CodeParts
+from xtab.analysis.verify.columns import read_instructions
 from xtab.analysis.verify.kinds import EXC, EXCS, ITER, LASTI, NULL, OBJECT, OTHER, STALE, Value
-from xtab.analysis.verify.listing import read_instructions
 from xtab.analysis.verify.machine import Fault, Machine, copy_of
 from xtab.analysis.verify.report import Report
 from xtab.format.opcodes import CURRENT

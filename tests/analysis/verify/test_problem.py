@@ -10,6 +10,7 @@ from xtab.analysis.verify.problem import Problem
 def test_a_problem_knows_its_rule(code):
     problem = Problem(code, "expected this, but found that")
     assert (problem.name, problem.severity) == RULES[code][1:3]
+    assert problem.is_error == (problem.severity == "error")
     assert str(problem) == f"{code} {problem.name}: ?: expected this, but found that"
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from xtab import CodeParts, ExceptionTableEntry
-from xtab.analysis.verify.listing import read_instructions
+from xtab.analysis.verify.columns import read_instructions
 from xtab.analysis.verify.ranges import check_ranges, holder
 from xtab.analysis.verify.report import Report
 from xtab.testing.code_parts import with_instructions

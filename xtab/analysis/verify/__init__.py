@@ -7,7 +7,7 @@ CPython trusts its bytecode. What it takes on trust is checked here, on plain va
 2. **1xx, bytes.** The exception table can be read (`tables`); likewise the location table. Legal but not canonical ones
    are warnings.
 3. **5xx, instructions.** Opcodes of this version, whole instructions, zero caches, prefixes that add something
-   (`listing`); operands in range, jumps that lead to instructions, pairs that stand together (`instructions`); a
+   (`columns`); operands in range, jumps that lead to instructions, pairs that stand together (`instructions`); a
    prologue that fits the variables and the flags (`prologue`).
 4. **2xx, ranges.** In order, apart, inside the code, between instructions (`tables`, `ranges`).
 5. **3xx, handlers.** At instructions, one depth each, no circles (`handlers`).
@@ -56,6 +56,9 @@ def verify(code: Any, *, nested: bool = False) -> tuple[Problem, ...]:
             :func:`assemble`. For code of unknown origin see :func:`verify_parts`.
         nested: whether to look into the code objects among its constants too, and theirs.
 
+    Raises:
+        TypeError: `code` has no code. What is wrong with the code itself is a problem, and no error.
+
     >>> import xtab
     >>> xtab.verify(lambda: 0)
     ()
@@ -88,6 +91,9 @@ def require_valid(code: Any, *, nested: bool = False) -> None:
 
 def verify_parts(parts: CodeParts) -> tuple[Problem, ...]:
     """All problems of a code object given as plain values; it needn't exist. Never raises, whatever the values are.
+
+    Args:
+        parts: the values of the code object's attributes, of any origin.
 
     >>> parts = CodeParts.of(lambda: 0)
     >>> [problem.name for problem in verify_parts(parts._replace(code=parts.code[:-2]))]

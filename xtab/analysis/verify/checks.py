@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xtab.analysis.verify.columns import read_instructions
 from xtab.analysis.verify.counts import check_counts
 from xtab.analysis.verify.handlers import check_handlers, check_units_before
 from xtab.analysis.verify.instructions import check_neighbours, check_operands, check_resumes, check_waits, read_targets
-from xtab.analysis.verify.listing import read_instructions
 from xtab.analysis.verify.prologue import check_prologue
 from xtab.analysis.verify.ranges import check_ranges
 from xtab.analysis.verify.report import Report
@@ -38,23 +38,23 @@ def _check(parts: CodeParts, report: Report) -> Walk | None:
     entries = read_entries(parts, report)
     check_locations(parts, report)
     errors = report.errors
-    listing = read_instructions(parts.code, report)
-    if listing is None:
+    columns = read_instructions(parts.code, report)
+    if columns is None:
         return None
-    check_operands(parts, listing, report)
-    targets = read_targets(listing, report)
+    check_operands(parts, columns, report)
+    targets = read_targets(columns, report)
     if entries is not None:
-        check_ranges(entries, listing, report)
-        check_handlers(entries, listing, report)
+        check_ranges(entries, columns, report)
+        check_handlers(entries, columns, report)
     if report.errors > errors or entries is None:
         return None
-    check_neighbours(listing, targets, report)
-    check_waits(listing, report)
-    check_prologue(parts, listing, targets, entries, report)
+    check_neighbours(columns, targets, report)
+    check_waits(columns, report)
+    check_prologue(parts, columns, targets, entries, report)
     if report.errors > errors:
         return None
-    walk = Walk(parts, listing, targets, entries, report)
-    check_resumes(entries, walk.covering, listing, report)
+    walk = Walk(parts, columns, targets, entries, report)
+    check_resumes(entries, walk.covering, columns, report)
     walk.run()
-    check_units_before(entries, walk.covering, listing, walk.reached, report)
+    check_units_before(entries, walk.covering, columns, walk.reached, report)
     return walk

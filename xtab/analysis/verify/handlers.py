@@ -11,26 +11,26 @@ from xtab.analysis.verify.ranges import holder
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
-    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.columns import Columns
     from xtab.analysis.verify.report import Report
     from xtab.format.exception_table import ExceptionTableEntry
 
 __all__ = ["check_handlers", "check_units_before", "cover"]
 
 
-def check_handlers(entries: list[ExceptionTableEntry], listing: Listing, report: Report) -> None:
+def check_handlers(entries: list[ExceptionTableEntry], columns: Columns, report: Report) -> None:
     """XT302, XT303 and XT306."""
     first: dict[int, ExceptionTableEntry] = {}
     for entry in entries:
         target = entry.target
-        if target not in listing.index_of:
-            at = holder(listing, target)
+        if target not in columns.index_of:
+            at = holder(columns, target)
             message = (
                 f"expected a handler at an instruction, but found {target}, inside the "
-                f"{CURRENT.name[listing.opcodes[at]]} at [{listing.starts[at]},{listing.ends[at]})"
+                f"{CURRENT.name[columns.opcodes[at]]} at [{columns.starts[at]},{columns.ends[at]})"
             )
             hint = "a handler begins at its first instruction, EXTENDED_ARG included"
-            report.add("XT302", message, hint, listing=listing, index=at, entry=entry)
+            report.add("XT302", message, hint, columns=columns, index=at, entry=entry)
             continue
         known = first.setdefault(target, entry)
         if known[3:] != entry[3:]:
@@ -40,23 +40,23 @@ def check_handlers(entries: list[ExceptionTableEntry], listing: Listing, report:
                 f"but found depth {entry.depth}{_lasti(entry)} for [{entry.start},{entry.end})"
             )
             hint = "the handler's code counts on one stack: give all its entries the same depth and lasti"
-            at = listing.index_of[target]
+            at = columns.index_of[target]
             report.add(
-                "XT303", message, hint, listing=listing, index=at, entry=entry, related=(known.start, entry.start)
+                "XT303", message, hint, columns=columns, index=at, entry=entry, related=(known.start, entry.start)
             )
-    _check_cycles(entries, listing, report)
+    _check_cycles(entries, columns, report)
 
 
 def _lasti(entry: ExceptionTableEntry) -> str:
     return " with lasti" if entry.lasti else ""
 
 
-def _check_cycles(entries: list[ExceptionTableEntry], listing: Listing, report: Report) -> None:
+def _check_cycles(entries: list[ExceptionTableEntry], columns: Columns, report: Report) -> None:
     """Follow each handler to the handler that covers its first instruction; a circle of them never ends."""
-    covering = cover(entries, listing)
+    covering = cover(entries, columns)
     next_handler: dict[int, int | None] = {}
     for entry in entries:
-        at = listing.index_of.get(entry.target)
+        at = columns.index_of.get(entry.target)
         if at is not None:
             number = covering[at]
             next_handler[entry.target] = entries[number].target if number >= 0 else None
@@ -79,38 +79,38 @@ def _check_cycles(entries: list[ExceptionTableEntry], listing: Listing, report: 
                 "XT306",
                 message,
                 hint,
-                listing=listing,
-                index=listing.index_of[handler],
+                columns=columns,
+                index=columns.index_of[handler],
                 entry=entry,
                 related=tuple(circle[1:]),
             )
         done.update(path)
 
 
-def cover(entries: list[ExceptionTableEntry], listing: Listing) -> list[int]:
+def cover(entries: list[ExceptionTableEntry], columns: Columns) -> list[int]:
     """For each instruction the number of the entry that covers its first byte, or -1."""
-    starts = listing.starts
+    starts = columns.starts
     covering = [-1] * len(starts)
-    index, size = listing.index_of, len(starts)
+    index, size = columns.index_of, len(starts)
     for number, entry in enumerate(entries):
         first = index.get(entry.start)
         if first is None:
-            first = holder(listing, entry.start)
+            first = holder(columns, entry.start)
         end = index.get(entry.end)
         if end is None:
-            end = size if entry.end >= listing.ends[-1] else holder(listing, entry.end)
+            end = size if entry.end >= columns.ends[-1] else holder(columns, entry.end)
         if end > first:
             covering[first:end] = [number] * (end - first)
     return covering
 
 
 def check_units_before(
-    entries: list[ExceptionTableEntry], covering: list[int], listing: Listing, reached: bytearray, report: Report
+    entries: list[ExceptionTableEntry], covering: list[int], columns: Columns, reached: bytearray, report: Report
 ) -> None:
     """XT308: from 3.13 on an exception out of a Python callee is looked up in the unit before the call."""
     if not CURRENT.looks_up_unit_before or not entries:
         return
-    opcodes, starts, at = listing.opcodes, listing.starts, listing.at
+    opcodes, starts, at = columns.opcodes, columns.starts, columns.at
     runs_python = CURRENT.runs_python
     handlers = [entry[2:] for entry in entries]
     handlers.append(None)  # type: ignore[arg-type]  # for -1
@@ -128,7 +128,7 @@ def check_units_before(
                 "before it (assemble() does)"
             )
             entry = entries[number if number >= 0 else before]
-            report.add("XT308", message, hint, listing=listing, index=index, entry=entry)
+            report.add("XT308", message, hint, columns=columns, index=index, entry=entry)
         before = number
 
 

@@ -27,7 +27,7 @@ from xtab.analysis.verify.kinds import (
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
-    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.columns import Columns
     from xtab.analysis.verify.parts import CodeParts
 
 __all__ = ["Fault", "Machine", "copy_of"]
@@ -59,13 +59,30 @@ class Machine:
     """The state before an instruction, and after its step, behind it."""
 
     __slots__ = (
-        "_constants", "_names", "borrowed", "bound", "cells", "copied", "first_argument", "first_cell", "free", "index",
-        "jump_stack", "kept", "late_cells", "level", "listing", "parts", "room", "stack", "with_cells",
+        "_constants",
+        "_names",
+        "borrowed",
+        "bound",
+        "cells",
+        "columns",
+        "copied",
+        "first_argument",
+        "first_cell",
+        "free",
+        "index",
+        "jump_stack",
+        "kept",
+        "late_cells",
+        "level",
+        "parts",
+        "room",
+        "stack",
+        "with_cells",
     )  # fmt: skip
 
-    def __init__(self, parts: CodeParts, listing: Listing) -> None:
+    def __init__(self, parts: CodeParts, columns: Columns) -> None:
         self.parts = parts
-        self.listing = listing
+        self.columns = columns
         self.stack: list[Value] = []
         self.bound = 0  #: locals that are bound for sure, a set of bits
         self.cells = 0  #: locals that hold a cell for sure
@@ -81,12 +98,12 @@ class Machine:
         self.with_cells = sum(1 << number for number, name in enumerate(names) if name in shared)  #: a set of bits
         self.first_cell = int(bool(parts.arguments) and parts.varnames[0] in parts.cellvars)  #: 1 if local 0 has a cell
         #: (index, bit) of the first MAKE_CELL of each variable, behind the prologue
-        self.late_cells = _late_cells(listing, self.free)
-        renames = _imports_star(listing)  # a module may have any names, even those that no source can name
+        self.late_cells = _late_cells(columns, self.free)
+        renames = _imports_star(columns)  # a module may have any names, even those that no source can name
         #: variable -> kind
         self.kept = {} if renames else {number: KEPT[name] for number, name in enumerate(names) if name in KEPT}
         #: kind of local 0 where callers are trusted, else 0
-        self.first_argument = 0 if renames else _trusted_argument(parts, listing)
+        self.first_argument = 0 if renames else _trusted_argument(parts, columns)
         self._constants: dict[int, Value] = {}
 
     def constant(self, index: int) -> Value:
@@ -102,7 +119,7 @@ class Machine:
 
     def opname(self) -> str:
         """The instruction's name."""
-        return str(CURRENT.name[self.listing.opcodes[self.index]])
+        return str(CURRENT.name[self.columns.opcodes[self.index]])
 
     def object(self, place: int) -> Value:
         """The value at `place` from the top, which must be an object."""
@@ -178,28 +195,28 @@ _TELLING = (
 )  # fmt: skip
 
 
-def _late_cells(listing: Listing, free: int) -> tuple[tuple[int, int], ...]:
+def _late_cells(columns: Columns, free: int) -> tuple[tuple[int, int], ...]:
     """CPython looks for a MAKE_CELL in what lies before an instruction to tell a cell from a value that is one.
 
     Not so with `free` variables, a set of bits, which have their cells from the start.
     """
-    make_cell, begin = CURRENT.number["MAKE_CELL"], listing.opcodes.index(CURRENT.number["RESUME"])
+    make_cell, begin = CURRENT.number["MAKE_CELL"], columns.opcodes.index(CURRENT.number["RESUME"])
     found: dict[int, int] = {}
-    for index, (opcode, arg) in enumerate(zip(listing.opcodes, listing.args, strict=True)):
+    for index, (opcode, arg) in enumerate(zip(columns.opcodes, columns.args, strict=True)):
         if opcode == make_cell and not free >> arg & 1:
             found.setdefault(arg, index)
     return tuple((index, 1 << arg) for arg, index in found.items() if index > begin)
 
 
-def _imports_star(listing: Listing) -> bool:
+def _imports_star(columns: Columns) -> bool:
     star, intrinsic = CURRENT.number.get("IMPORT_STAR"), CURRENT.number.get("CALL_INTRINSIC_1")
     return any(
         opcode == star or (opcode == intrinsic and CURRENT.words[opcode][arg] == "INTRINSIC_IMPORT_STAR")
-        for opcode, arg in zip(listing.opcodes, listing.args, strict=True)
+        for opcode, arg in zip(columns.opcodes, columns.args, strict=True)
     )
 
 
-def _trusted_argument(parts: CodeParts, listing: Listing) -> int:
+def _trusted_argument(parts: CodeParts, columns: Columns) -> int:
     """The kind of local 0 where callers are trusted, else 0: an iterator as ``.0``, an int as a format."""
     kind = 0
     if wants_iterator(parts.argcount, parts.varnames, parts.flags, parts.code):
@@ -210,7 +227,7 @@ def _trusted_argument(parts: CodeParts, listing: Listing) -> int:
         return 0
     changed = {"STORE_FAST", "DELETE_FAST", "LOAD_FAST_AND_CLEAR", "MAKE_CELL"}
     pairs = {"STORE_FAST_STORE_FAST", "STORE_FAST_LOAD_FAST"}
-    for opcode, arg in zip(listing.opcodes, listing.args, strict=True):
+    for opcode, arg in zip(columns.opcodes, columns.args, strict=True):
         name = CURRENT.name[opcode]
         if (name in changed and not arg) or (name in pairs and (not arg >> 4 or not arg & 15)):
             return 0

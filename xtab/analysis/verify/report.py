@@ -11,7 +11,7 @@ from xtab.format.locations import parse_location_table
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
-    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.columns import Columns
     from xtab.analysis.verify.parts import CodeParts
     from xtab.format.exception_table import ExceptionTableEntry
 
@@ -36,20 +36,20 @@ class Report:
         message: str,
         hint: str = "",
         *,
-        listing: Listing | None = None,
+        columns: Columns | None = None,
         index: int | None = None,
         offset: int | None = None,
         entry: ExceptionTableEntry | None = None,
         related: tuple[int, ...] = (),
     ) -> None:
-        """Note a problem: at an instruction (`index` in `listing`), at an `offset`, or of the code object as a whole.
+        """Note a problem: at an instruction (`index` in `columns`), at an `offset`, or of the code object as a whole.
 
         The same rule speaks once of one instruction and entry, and says the same thing of the whole once.
         """
         opname = None
-        if index is not None and listing is not None:
-            offset = listing.starts[index]
-            opname = CURRENT.name[listing.opcodes[index]]
+        if index is not None and columns is not None:
+            offset = columns.starts[index]
+            opname = CURRENT.name[columns.opcodes[index]]
         key = code, offset, message if offset is None else None if entry is None else entry.start
         if key in self._problems:
             return

@@ -26,7 +26,7 @@ from xtab.analysis.verify.values import STEPS
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
-    from xtab.analysis.verify.listing import Listing
+    from xtab.analysis.verify.columns import Columns
     from xtab.analysis.verify.parts import CodeParts
     from xtab.analysis.verify.report import Report
     from xtab.format.exception_table import ExceptionTableEntry
@@ -56,29 +56,29 @@ class Walk:
     def __init__(
         self,
         parts: CodeParts,
-        listing: Listing,
+        columns: Columns,
         targets: dict[int, int],
         entries: list[ExceptionTableEntry],
         report: Report,
     ) -> None:
-        self.listing, self.entries, self.report = listing, entries, report
-        self.targets = {jump: target for jump, target in targets.items() if listing.opcodes[jump] not in CURRENT.marks}
-        self.covering = cover(entries, listing)
-        self.handlers = [listing.index_of[entry.target] for entry in entries]
-        self.machine = Machine(parts, listing)
+        self.columns, self.entries, self.report = columns, entries, report
+        self.targets = {jump: target for jump, target in targets.items() if columns.opcodes[jump] not in CURRENT.marks}
+        self.covering = cover(entries, columns)
+        self.handlers = [columns.index_of[entry.target] for entry in entries]
+        self.machine = Machine(parts, columns)
         self.states: dict[int, _State] = {}
         self.bound_at: dict[int, int] = {}  #: handler -> locals that are bound wherever only trace functions raise
-        self.leaders = bytearray(len(listing.starts))
+        self.leaders = bytearray(len(columns.starts))
         for place in (*self.targets.values(), *self.handlers):
             self.leaders[place] = 1
-        self.reached = bytearray(len(listing.starts))
+        self.reached = bytearray(len(columns.starts))
         self.greatest = 0
-        self.work = _WORK_AT_LEAST + _WORK_AN_INSTRUCTION * len(listing.starts)
+        self.work = _WORK_AT_LEAST + _WORK_AN_INSTRUCTION * len(columns.starts)
         self._todo: list[int] = []
         self._signals: list[_Sent] = []  # what goes to handlers when all else is done
         self._traced: deque[_Sent] = deque()  # and what goes to those that have had nothing then
-        self._is_traced = bytearray(len(listing.starts))
-        self._waiting = bytearray(len(listing.starts))
+        self._is_traced = bytearray(len(columns.starts))
+        self._waiting = bytearray(len(columns.starts))
         self._sent: tuple[int, list[Value], int, int, int] | None = None  # what went to a handler last
 
     def run(self) -> None:
@@ -98,8 +98,8 @@ class Walk:
             self._follow(place)
 
     def _follow(self, index: int) -> None:  # one loop: calls for its parts would double the time
-        machine, listing, covering, targets = self.machine, self.listing, self.covering, self.targets
-        opcodes, args, leaders, stops, steps = listing.opcodes, listing.args, self.leaders, CURRENT.stops, STEPS
+        machine, columns, covering, targets = self.machine, self.columns, self.covering, self.targets
+        opcodes, args, leaders, stops, steps = columns.opcodes, columns.args, self.leaders, CURRENT.stops, STEPS
         self._enter(index)
         size = len(opcodes)
         first = index
@@ -129,7 +129,7 @@ class Walk:
                     self._meet(index, machine.stack, index - 1)
                     break
         except Fault as fault:
-            self.report.add(fault.code, fault.message, fault.hint, listing=listing, index=machine.index)
+            self.report.add(fault.code, fault.message, fault.hint, columns=columns, index=machine.index)
             machine.jump_stack = None
         self.work -= machine.index - first + 1
 
@@ -144,7 +144,7 @@ class Walk:
         self._enter(first)
         for place in range(first, index):
             self.machine.index = place
-            STEPS[self.listing.opcodes[place]](self.machine, self.listing.args[place])  # type: ignore[misc]
+            STEPS[self.columns.opcodes[place]](self.machine, self.columns.args[place])  # type: ignore[misc]
             self.machine.jump_stack = None
         return self.machine
 
@@ -168,18 +168,18 @@ class Walk:
         machine, entry = self.machine, self.entries[number]
         stack, depth = machine.stack, entry.depth
         kept = stack[:depth]
-        opcode = self.listing.opcodes[index]
+        opcode = self.columns.opcodes[index]
         if CURRENT.cannot_raise[opcode]:
             self._only_locals(number)
             return
-        left = len(stack) - CURRENT.gone_when_raising(opcode, self.listing.args[index])
+        left = len(stack) - CURRENT.gone_when_raising(opcode, self.columns.args[index])
         if left < depth:
             message = (
                 f"expected {depth} values or more on the stack when {machine.opname()} raises, as its handler at "
                 f"{entry.target} keeps, but found {max(left, 0)}"
             )
             hint = "the depth is what lies on the stack around the range: the entry is of other code, or too long"
-            self.report.add("XT304", message, hint, listing=self.listing, index=index, entry=entry)
+            self.report.add("XT304", message, hint, columns=self.columns, index=index, entry=entry)
             return
         sent = number, kept, machine.bound, machine.cells, machine.level
         if sent == self._sent:
@@ -223,7 +223,7 @@ class Walk:
         """
         place, entry = self.handlers[number], self.entries[number]
         machine = self.machine
-        if len(machine.stack) >= entry.depth and self.listing.opcodes[machine.index] not in _CHANGES_LEVEL:
+        if len(machine.stack) >= entry.depth and self.columns.opcodes[machine.index] not in _CHANGES_LEVEL:
             kept = self._kept(entry)
             if not self._is_traced[place]:
                 self._is_traced[place] = 1
@@ -244,7 +244,7 @@ class Walk:
             f"expected that {machine.opname()} is covered while an exception is being handled, but found that it is not"
         )
         hint = "a handler that does POP_EXCEPT and RERAISE must cover it; else sys.exception() stays set in the caller"
-        self.report.add("XT614", message, hint, listing=self.listing, index=machine.index)
+        self.report.add("XT614", message, hint, columns=self.columns, index=machine.index)
 
     def _meet(self, place: int, stack: list[Value], source: int) -> None:
         """A way with this stack leads to `place`."""
@@ -261,16 +261,14 @@ class Walk:
             self._wait(place)
             return
         if len(known.stack) != len(stack):
-            self._conflict(place, known, len(stack), source)
+            expected = f"depth {len(known.stack)}"
+            hint = "both ways must leave equally many values; `xtab verify` shows the depths, up to where they part"
+            self._add_conflict("XT402", hint, place, (known.source, expected), (source, len(stack)))
             return
         if known.level != machine.level:
-            message = (
-                f"expected {known.level} exceptions being handled, as from {self._at(known.source)}, "
-                f"but found {machine.level} from {self._at(source)}"
-            )
+            expected = f"{known.level} exceptions being handled"
             hint = "PUSH_EXC_INFO and POP_EXCEPT must balance on every way"
-            related = self._related(known.source, source)
-            self.report.add("XT614", message, hint, listing=self.listing, index=place, related=related)
+            self._add_conflict("XT614", hint, place, (known.source, expected), (source, machine.level))
             return
         bound, cells = known.bound & machine.bound, known.cells & cells
         joined = known.stack if stack == known.stack else list(map(join, known.stack, stack))
@@ -284,19 +282,17 @@ class Walk:
             self._waiting[place] = 1
             heappush(self._todo, place)
 
-    def _conflict(self, place: int, known: _State, depth: int, source: int) -> None:
-        message = (
-            f"expected depth {len(known.stack)}, as from {self._at(known.source)}, "
-            f"but found {depth} from {self._at(source)}"
-        )
-        hint = "both ways must leave equally many values; `xtab verify` shows the depths, up to where they part"
-        related = self._related(known.source, source)
-        self.report.add("XT402", message, hint, listing=self.listing, index=place, related=related)
+    def _add_conflict(self, code: str, hint: str, place: int, known: tuple[int, str], new: tuple[int, int]) -> None:
+        """Two ways lead to a place with different things: each is given as where it comes from, and what it has."""
+        (before, expected), (source, found) = known, new
+        message = f"expected {expected}, as from {self._at(before)}, but found {found} from {self._at(source)}"
+        related = self._related(before, source)
+        self.report.add(code, message, hint, columns=self.columns, index=place, related=related)
 
     def _at(self, index: int) -> str:
         return (
-            "the start" if index < 0 else f"{self.listing.starts[index]} ({CURRENT.name[self.listing.opcodes[index]]})"
+            "the start" if index < 0 else f"{self.columns.starts[index]} ({CURRENT.name[self.columns.opcodes[index]]})"
         )
 
     def _related(self, *indices: int) -> tuple[int, ...]:
-        return tuple(self.listing.starts[index] for index in indices if index >= 0)
+        return tuple(self.columns.starts[index] for index in indices if index >= 0)

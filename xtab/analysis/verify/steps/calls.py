@@ -59,7 +59,7 @@ def _calls_trusting(machine: Machine, count: int) -> bool:
     else:
         return False
     trusted = function.detail[3]
-    by_name = not _KEYWORDS.isdisjoint(machine.listing.opcodes[max(machine.index - 1, 0) : machine.index + 1])
+    by_name = not _KEYWORDS.isdisjoint(machine.columns.opcodes[max(machine.index - 1, 0) : machine.index + 1])
     if first < len(trusted) or by_name:
         found = f"{first} arguments" if first < len(trusted) else "keywords"
         message = f"expected {len(trusted)} arguments, given by position, for {machine.opname()}, but found {found}"
@@ -105,7 +105,7 @@ def _call_kw(machine: Machine, arg: int) -> None:
 
 def _kw_names(machine: Machine, arg: int) -> None:
     following = machine.index + 1
-    _check_keywords(machine.constant(arg), machine.listing.args[following])
+    _check_keywords(machine.constant(arg), machine.columns.args[following])
 
 
 def _make_function(machine: Machine, arg: int) -> None:
@@ -120,7 +120,7 @@ def _make_function(machine: Machine, arg: int) -> None:
     del machine.stack[-1]
     needed, makes_generator, trusted = code.detail
     function = _function(needed, 0, makes_generator, trusted)
-    if CURRENT.kind[machine.listing.opcodes[machine.index]] != Kind.NONE:
+    if CURRENT.kind[machine.columns.opcodes[machine.index]] != Kind.NONE:
         for bit, word in reversed(signatures.FUNCTION_PARTS):
             if arg & bit:
                 machine.need(1)

@@ -62,7 +62,7 @@ def _pair(machine: Machine, above: int) -> None:
 def _for_iter(machine: Machine, _: int) -> None:
     _iterator(machine, 0)
     stack = machine.stack
-    if CURRENT.jump_effect.get(machine.listing.opcodes[machine.index]):
+    if CURRENT.jump_effect.get(machine.columns.opcodes[machine.index]):
         machine.jump_stack = stack[:-1]
     stack.append(LEFT["object"])
 
@@ -74,7 +74,7 @@ def _send(machine: Machine, _: int) -> None:
     machine.object(1 + _ITERATOR)
     if _ITERATOR > 1 and stack[-2].kinds & ~NULL:
         _pair(machine, 1)
-    if CURRENT.jump_effect.get(machine.listing.opcodes[machine.index]):
+    if CURRENT.jump_effect.get(machine.columns.opcodes[machine.index]):
         machine.jump_stack = [*stack[:-2], LEFT["object"]]
     stack[-1] = LEFT["object"]
 
@@ -83,7 +83,7 @@ def _yield(machine: Machine, _: int) -> None:
     machine.need(1)
     machine.object(1)
     following = machine.index + 1
-    if machine.listing.args[following] & 3 > 1:  # delegates: throw() and close() find the other generator on the stack
+    if machine.columns.args[following] & 3 > 1:  # delegates: throw() and close() find the other generator on the stack
         machine.need(1 + _ITERATOR)
         machine.object(1 + _ITERATOR)
     machine.stack[-1] = LEFT["object"]
@@ -104,7 +104,7 @@ def _jump_if_none(machine: Machine, *, jumps_on_none: bool) -> None:
     del stack[-1]
     if machine.copied is None or machine.copied[1] >= len(stack):
         return
-    before, opcodes = machine.index - 1, machine.listing.opcodes
+    before, opcodes = machine.index - 1, machine.columns.opcodes
     while opcodes[before] == CURRENT.nop and before > machine.copied[0]:
         before -= 1
     if before != machine.copied[0]:

@@ -60,7 +60,7 @@ _COMMON = {"None": LEFT["none"], "True": LEFT["bool"], "False": LEFT["bool"], "'
 
 
 def _load_common_constant(machine: Machine, arg: int) -> None:
-    word = CURRENT.words[machine.listing.opcodes[machine.index]][arg]
+    word = CURRENT.words[machine.columns.opcodes[machine.index]][arg]
     machine.stack.append(_COMMON.get(word, LEFT["object"]))
 
 

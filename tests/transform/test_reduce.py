@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xtab.analysis.reduce import Reducer, fewer, nested_paths
-from xtab.analysis.shrinking import CutCode
 from xtab.format.marshalled import MarshalledCode, load_marshalled
 from xtab.format.opcodes import CURRENT
+from xtab.transform.reduce import Reducer, fewer, nested_paths
+from xtab.transform.shrinking import CutCode
 
 SOURCE = """
 def outer(a):

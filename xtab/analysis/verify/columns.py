@@ -1,4 +1,4 @@
-"""`Listing`: the instructions of any bytes, as far as they are such (XT501, XT502, XT507, XT508, XT509)."""
+"""`Columns`: the instructions of any bytes, as far as they are such (XT501, XT502, XT507, XT508, XT509)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from xtab.format.opcodes import CURRENT
 if TYPE_CHECKING:
     from xtab.analysis.verify.report import Report
 
-__all__ = ["Listing", "read_instructions"]
+__all__ = ["Columns", "read_instructions"]
 
 _MAX_OPERAND = (1 << 31) - 1
 _ZEROS = tuple(bytes(2 * count) for count in range(max(CURRENT.caches) + 1))
 
 
-class Listing(NamedTuple):
+class Columns(NamedTuple):
     """Instructions by index. Offsets are in bytes."""
 
     starts: list[int]  #: of the first prefix
@@ -26,7 +26,7 @@ class Listing(NamedTuple):
     index_of: dict[int, int]  #: start -> index
 
 
-def read_instructions(code: bytes, report: Report) -> Listing | None:
+def read_instructions(code: bytes, report: Report) -> Columns | None:
     """The instructions, or None where the bytes are not all instructions, which is reported then."""
     size = len(code)
     if not size or size & 1:
@@ -37,8 +37,8 @@ def read_instructions(code: bytes, report: Report) -> Listing | None:
         )
         return None
     before = report.errors
-    listing = Listing([], [], [], [], [], {})
-    starts, places, ends, opcodes, args, index_of = listing
+    columns = Columns([], [], [], [], [], {})
+    starts, places, ends, opcodes, args, index_of = columns
     legal, caches, extended = CURRENT.legal, CURRENT.caches, CURRENT.extended_arg
     offset = 0
     while offset < size:
@@ -63,7 +63,7 @@ def read_instructions(code: bytes, report: Report) -> Listing | None:
         opcodes.append(opcode)
         args.append(arg)
         offset = end
-    return listing if report.errors == before else None
+    return columns if report.errors == before else None
 
 
 def _prefixed(code: bytes, start: int, report: Report) -> tuple[int, int, int]:
@@ -96,9 +96,8 @@ def _refuse_opcode(opcode: int, offset: int, report: Report) -> None:
     name = CURRENT.name[opcode]
     found = f"{opcode}, {name}, which only the interpreter itself writes" if name else f"{opcode}"
     hint = "specialised and instrumented opcodes stand in the code only while it runs: take co_code, not what it became"
-    report.add(
-        "XT502", f"expected an opcode of compiled code for CPython {CURRENT.python}, but found {found}", hint, offset=offset
-    )
+    message = f"expected an opcode of compiled code for CPython {CURRENT.python}, but found {found}"
+    report.add("XT502", message, hint, offset=offset)
 
 
 def _refuse_caches(code: bytes, opcode: int, offset: int, end: int, report: Report) -> None:

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from xtab.analysis.shrinking import (
+from xtab.format.locations import parse_location_table
+from xtab.format.marshalled import MarshalledCode, dump_marshalled, load_marshalled
+from xtab.format.opcodes import CURRENT
+from xtab.transform.shrinking import (
     CONSTS,
     NAMES,
     CutCode,
@@ -18,9 +21,6 @@ from xtab.analysis.shrinking import (
     read_raw_entries,
     write_raw_entries,
 )
-from xtab.format.locations import parse_location_table
-from xtab.format.marshalled import MarshalledCode, dump_marshalled, load_marshalled
-from xtab.format.opcodes import CURRENT
 
 FUNCTIONS = [json.load, json.JSONDecoder.raw_decode, pytest.importorskip, re.Scanner.__init__, dis.dis]
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from xtab.analysis.shrinking import CONSTS, NAMES, CutCode, count_not_nops, write_raw_entries
 from xtab.format.marshalled import MarshalledCode, dump_marshalled, marshalled_objects
+from xtab.transform.shrinking import CONSTS, NAMES, CutCode, count_not_nops, write_raw_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xtab import CodeParts
-from xtab.analysis.verify.listing import read_instructions
+from xtab.analysis.verify.columns import read_instructions
 from xtab.analysis.verify.report import Report
 from xtab.format.opcodes import CURRENT
 from xtab.format.units import split_code
@@ -22,22 +22,22 @@ def read(code):
 
 @given(st.binary(max_size=80))
 def test_any_bytes(code):
-    listing, codes = read(code)
-    assert (listing is None) == bool(codes)
+    columns, codes = read(code)
+    assert (columns is None) == bool(codes)
     assert codes <= {"XT501", "XT502", "XT503", "XT507", "XT508", "XT509"}
 
 
 @given(st.lists(st.tuples(st.sampled_from(LEGAL), st.integers(0, 2**31 - 1)), min_size=1, max_size=20))
 def test_what_is_read_covers_all_bytes(pairs):
     parts = with_instructions(PARTS, [(CURRENT.name[op], arg) for op, arg in pairs])
-    listing, codes = read(parts.code)
+    columns, codes = read(parts.code)
     assert codes == set()
-    assert list(zip(listing.opcodes, listing.args, strict=True)) == pairs
-    assert [0, *listing.ends[:-1]] == listing.starts
-    assert listing.ends[-1] == len(parts.code)
-    assert listing.index_of == {start: index for index, start in enumerate(listing.starts)}
+    assert list(zip(columns.opcodes, columns.args, strict=True)) == pairs
+    assert [0, *columns.ends[:-1]] == columns.starts
+    assert columns.ends[-1] == len(parts.code)
+    assert columns.index_of == {start: index for index, start in enumerate(columns.starts)}
     assert [(each.start, each.end) for each in split_code(parts.code)] == list(
-        zip(listing.starts, listing.ends, strict=True)
+        zip(columns.starts, columns.ends, strict=True)
     )
 
 

@@ -1,0 +1,96 @@
+"""What stands in a source file, by place."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from xtab import Location
+from xtab.report.source_tree import SourceTree, caught, exits, first_line, span_of
+
+SOURCE = """\
+with a, b(
+    1
+): c()
+
+# a comment
+try:
+    '''text
+
+    '''.d()
+except (e, f): pass
+except:
+    pass
+finally:
+    g
+"""
+
+
+@pytest.fixture(scope="module")
+def tree():
+    return SourceTree(SOURCE)
+
+
+def test_lines_that_hold_code(tree):
+    held = [line for line in range(1, 16) if tree.holds_code(line)]
+    assert held == [1, 2, 3, 6, 7, 8, 9, 10, 11, 12, 13, 14]
+
+
+def test_logical_lines(tree):
+    assert [tree.logical_line(line) for line in (2, 4, 8)] == [(1, 3), None, (7, 9)]
+
+
+def test_a_string_in_parts():
+    tree = SourceTree("a(f'''{\nb}\n\n''')\n")
+    assert [tree.holds_code(line) for line in (1, 2, 3, 4, 5)] == [True, True, True, True, False]
+
+
+def test_texts(tree):
+    assert tree.text((1, 8, 3, 1)) == "b(1)"
+    assert tree.text((99, 0, 99, 1)) == ""
+    long = SourceTree("x" * 100).text((1, 0, 1, 100))
+    assert long == "x" * 39 + "…"
+
+
+def test_columns_are_bytes_whatever_the_encoding():
+    source = "# coding: latin-1\nä = b, c\n".encode("latin-1")
+    assert SourceTree(source).text((2, 5, 2, 6)) == "b"
+
+
+def test_items_and_withs(tree):
+    item = tree.with_of(Location(1, 3, 8, 1))
+    assert (item.number, item.span, item.protects) == (1, (1, 8, 3, 1), (3, 3))
+    assert tree.with_of(Location(1, 1, 5, 6)).protects == (1, 3)
+    assert isinstance(tree.with_of(Location(1, 3, 0, 6)), ast.With)
+    assert tree.with_of(Location(1, None, None, None)) is tree.with_of(None) is None
+
+
+def test_clauses(tree):
+    assert tree.except_of(Location(10, 10, 8, 9)) is tree.except_of(Location(11, 12, 0, 8))
+    assert tree.except_of(Location(12, 12, 4, 8)) is None
+    assert tree.finally_of(Location(14, 14, 4, 5)) is tree.except_of(Location(10, 10, 8, 9))
+    assert tree.finally_of(Location(12, 12, 4, 8)) is tree.finally_of(None) is None
+
+
+@pytest.mark.parametrize(
+    "source, words",
+    [
+        ("return", "return"),
+        ("for a in b: break", ""),
+        ("while a:\n  b\nelse: continue", "continue"),
+        ("def f(): return", ""),
+        ("if a: raise b", "raise"),
+        ("try: raise b\nexcept c: raise", ""),
+        ("raise", ""),
+    ],
+)
+def test_exits(source, words):
+    assert " ".join(each.word for each in exits(ast.parse(source).body)) == words
+
+
+def test_small_ones():
+    [handler] = ast.parse("try: a\nexcept (b, (c, d)): e").body[0].handlers
+    assert [each.id for each in caught(handler)] == ["b", "c", "d"]
+    assert first_line(ast.parse("@a\ndef f(): b").body[0]) == 1
+    assert span_of(Location(1, 2, 3, 4)) == (1, 3, 2, 4)

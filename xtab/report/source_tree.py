@@ -1,0 +1,257 @@
+"""`SourceTree`: what stands in a source file, asked by place: the statement behind a region, its words, its lines.
+
+1. The text is parsed once. Its ``try`` and ``with`` statements are kept in the order of the source.
+2. A position that an instruction has is looked up by line and column. Compilers give what enters and leaves a ``with``
+   either the position of the item or that of the whole statement: both are known.
+3. Lines that hold nothing but a comment, or nothing, are told from those within an expression by the tokens.
+
+CPython sources followed: ``Python/compile.c`` up to 3.13, ``Python/codegen.c`` from 3.14 (`codegen_with_inner`,
+`codegen_try_except`, `codegen_try_finally`).
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+import warnings
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from xtab.format.printable import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from xtab.format.locations import Location
+
+__all__ = [
+    "FUNCTIONS",
+    "TRIES",
+    "WITHS",
+    "Exit",
+    "Item",
+    "SourceTree",
+    "Span",
+    "caught",
+    "exits",
+    "first_line",
+    "span_of",
+    "span_of_node",
+]
+
+Span: TypeAlias = "tuple[int, int, int, int]"
+"""First line, first column, last line, last column: lines from 1, columns from 0 in bytes of UTF-8."""
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+TRIES = (ast.Try, ast.TryStar)
+WITHS = (ast.With, ast.AsyncWith)
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_OWN_CODE = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
+_LONGEST = 40
+_EMPTY = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+
+
+class Item(NamedTuple):
+    """One of the items of a ``with``: ``a`` and ``b`` of ``with a, b:``."""
+
+    statement: ast.With | ast.AsyncWith
+    number: int  #: from 0
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return span_of_node(self.statement.items[self.number].context_expr)
+
+    @property
+    def protects(self) -> tuple[int, int]:
+        """The first and the last line of what it protects: the items behind it, and the body."""
+        body = self.statement.body
+        behind = self.statement.items[self.number + 1 :]
+        return behind[0].context_expr.lineno if behind else first_line(body[0]), body[-1].end_lineno or 0
+
+
+class Exit(NamedTuple):
+    """A statement that leaves a ``finally`` clause otherwise than at its end."""
+
+    word: str  #: ``return``, ``break``, ``continue`` or ``raise``
+    line: int
+
+
+class SourceTree:
+    r"""The statements of a source file.
+
+    Args:
+        source: the whole text of a module.
+
+    Raises:
+        SyntaxError, ValueError: it is no Python.
+
+    >>> tree = SourceTree("with open(\n  a\n) as f:\n\n  f.read()  # all of it\n")
+    >>> [tree.holds_code(line) for line in (2, 4, 5)]
+    [True, False, True]
+    >>> tree.logical_line(2), tree.text((5, 2, 5, 10))
+    ((1, 3), 'f.read()')
+    """
+
+    def __init__(self, source: str | bytes) -> None:
+        self._data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+        with warnings.catch_warnings(action="ignore"):
+            self.module = ast.parse(source)
+        everything = list(ast.walk(self.module))
+        self._tries = [node for node in everything if isinstance(node, TRIES)]
+        self._items: dict[Span, Item] = {}
+        self._withs: dict[Span, ast.With | ast.AsyncWith] = {}
+        for node in everything:
+            if isinstance(node, WITHS):
+                self._withs[span_of_node(node)] = node
+                for number, item in enumerate(node.items):
+                    self._items[span_of_node(item.context_expr)] = Item(node, number)
+
+    @cached_property
+    def _lines(self) -> list[bytes]:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(self._data).readline)
+        text = self._data.decode(encoding, "replace")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        return [line.encode("utf-8", "replace") for line in text.split("\n")]
+
+    @cached_property
+    def _logical(self) -> tuple[list[tuple[int, int]], set[int]]:
+        """The first and last line of each logical line, and the lines that hold more than a comment."""
+        spans: list[tuple[int, int]] = []
+        held: set[int] = set()
+        first = 0
+        strings: list[int] = []
+        for token in tokenize.tokenize(io.BytesIO(self._data).readline):
+            name = tokenize.tok_name[token.type]
+            if name.endswith("STRING_START"):
+                strings.append(token.start[0])
+            if name.endswith("STRING_END") and strings:
+                held.update(range(strings.pop(), token.end[0] + 1))
+            if token.type == tokenize.NEWLINE and first:
+                spans.append((first, token.start[0]))
+                first = 0
+            elif token.type not in _EMPTY and name != "ENCODING":
+                first = first or token.start[0]
+                held.update(range(token.start[0], token.end[0] + 1))
+        return spans, held
+
+    def holds_code(self, line: int) -> bool:
+        """Whether a line holds more than a comment."""
+        return line in self._logical[1]
+
+    def logical_line(self, line: int) -> tuple[int, int] | None:
+        """The first and the last line of what a line is part of: a simple statement, or the head of one with a body."""
+        return next(((first, last) for first, last in self._logical[0] if first <= line <= last), None)
+
+    def text(self, span: Span) -> str:
+        """What stands in a place, in one short line that is safe to print; "" where there is no such place."""
+        first, start, last, end = span
+        lines = self._lines[first - 1 : last]
+        if not lines:
+            return ""
+        lines[-1] = lines[-1][:end]
+        lines[0] = lines[0][start:]
+        text = " ".join(line.decode("utf-8", "replace").strip() for line in lines)
+        return _short(re.sub(r"(?<=[\[({]) | (?=[\])}])", "", text) if len(lines) > 1 else text)
+
+    def with_of(self, location: Location | None) -> Item | ast.With | ast.AsyncWith | None:
+        """The ``with``, or its item, that has exactly this position."""
+        span = span_of(location)
+        return None if span is None else self._items.get(span) or self._withs.get(span)
+
+    def except_of(self, location: Location | None) -> ast.Try | ast.TryStar | None:
+        """The ``try`` with a clause that names, in this place, what it catches."""
+        span = span_of(location)
+        if span is None:
+            return None
+        for node in self._tries:
+            if any(_names(clause, span) for clause in node.handlers):
+                return node
+        return None
+
+    def finally_of(self, location: Location | None) -> ast.Try | ast.TryStar | None:
+        """The innermost ``try`` with this place in its ``finally`` clause."""
+        span = span_of(location)
+        found = [] if span is None else [node for node in self._tries if _in_finally(span, node)]
+        return max(found, key=lambda node: (span_of_node(node.finalbody[0])[:2], node.lineno), default=None)
+
+
+def first_line(statement: ast.stmt) -> int:
+    """The first line of a statement, decorators included."""
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(each.lineno for each in decorators)])
+
+
+def _names(clause: ast.ExceptHandler, span: Span) -> bool:
+    """Whether a place is that of a clause, or of what it names."""
+    return span == span_of_node(clause) or (clause.type is not None and _inside(span, span_of_node(clause.type)))
+
+
+def _in_finally(span: Span, node: ast.Try | ast.TryStar) -> bool:
+    if not node.finalbody:
+        return False
+    first, last = node.finalbody[0], node.finalbody[-1]
+    start = (first.lineno, first.col_offset) if first_line(first) == first.lineno else (first_line(first), 0)
+    return start <= span[:2] and span[2:] <= (last.end_lineno or 0, last.end_col_offset or 0)
+
+
+def exits(statements: list[ast.stmt]) -> list[Exit]:
+    r"""What leaves a clause otherwise than at its end, in the order of the source; not what an ``except`` may get.
+
+    >>> exits(ast.parse("for a in b:\n  if a: break\n  else: return\n").body)
+    [Exit(word='return', line=3)]
+    """
+    found: list[Exit] = []
+    waiting: list[tuple[ast.AST, bool, bool]] = [(statement, False, False) for statement in reversed(statements)]
+    while waiting:
+        node, looped, caught_there = waiting.pop()
+        if isinstance(node, _OWN_CODE):
+            continue
+        leaves_loop = isinstance(node, ast.Break | ast.Continue) and not looped
+        raises = isinstance(node, ast.Raise) and node.exc is not None and not caught_there
+        if isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue) and (
+            leaves_loop or raises or isinstance(node, ast.Return)
+        ):
+            found.append(Exit(type(node).__name__.lower(), node.lineno))
+        for field, value in reversed(list(ast.iter_fields(node))):
+            body = field == "body"
+            loops = looped or (isinstance(node, _LOOPS) and body)
+            catches = caught_there or (isinstance(node, TRIES) and body and bool(node.handlers))
+            each = value if isinstance(value, list) else [value]
+            waiting += [(inner, loops, catches) for inner in reversed(each) if isinstance(inner, ast.AST)]
+    return found
+
+
+def caught(handler: ast.ExceptHandler) -> Iterator[ast.expr]:
+    """The classes that a clause names, tuples taken apart."""
+    waiting = [handler.type] if handler.type else []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Tuple):
+            waiting += reversed(node.elts)
+        else:
+            yield node
+
+
+def span_of(location: Location | None) -> Span | None:
+    """A position with all its parts; None if one is not known."""
+    if location is None or None in tuple(location):
+        return None
+    line, end_line, column, end_column = tuple(location)
+    return int(line or 0), int(column or 0), int(end_line or 0), int(end_column or 0)
+
+
+def span_of_node(node: ast.stmt | ast.expr | ast.excepthandler) -> Span:
+    """The position of a statement, an expression or an except clause."""
+    return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
+
+
+def _inside(inner: Span, outer: Span) -> bool:
+    return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
+
+
+def _short(text: str) -> str:
+    plain = one_line(text)
+    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
