@@ -461,3 +461,29 @@ def _():
         sys.modules.pop("colorsys", None)
         import colorsys
     return colorsys.rgb_to_hsv(0, 0, 0), (0.0, 0.0, 0)
+
+
+# In `return error` the value lies where the handler of the handler looks for the exception that was handled before.
+@fault("code put before the POP_EXCEPT of a return")
+def _():
+    def f():
+        try:
+            raise KeyError
+        except KeyError as error:
+            return error
+
+    def fail():
+        raise IndexError
+
+    left_set = []
+    for place in range(len(xtab.decode(f).insertion_points())):
+        body = xtab.decode(f)
+        anchor = body.insertion_points()[place]
+        if anchor.opname != "PUSH_EXC_INFO":
+            body.insert_before(anchor, [*emit.call(emit.load_const(fail)), *emit.pop()])
+            try:
+                function_of(body)()
+            except (IndexError, KeyError):
+                pass
+            left_set += [anchor] if sys.exc_info()[1] is not None else []
+    return left_set, []

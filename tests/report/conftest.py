@@ -18,3 +18,13 @@ def shapes():
     linecache.cache["shapes.py"] = (len(text), None, text.splitlines(keepends=True), "shapes.py")
     module = compile(text, "shapes.py", "exec", dont_inherit=True)
     return {code.co_name: code for code in module.co_consts if isinstance(code, CodeType)}
+
+
+@pytest.fixture
+def handlers_at_the_end():
+    """Tell whether the handlers of statements in a row stand behind them all: 3.11 leaves them where they are."""
+
+    def at_the_end(listing):
+        return listing.shown[0].handler > max(region.pieces[0][0] for region in listing.shown)
+
+    return at_the_end

@@ -111,14 +111,16 @@ def test_many_columns_are_narrower(count, pitch):
     assert tags[1] - tags[0] == pitch
 
 
-def test_many_regions_side_by_side_stay_narrow():
+def test_many_regions_side_by_side_stay_narrow(handlers_at_the_end):
     """Each tag stands over what has its letter, and the edges that find no track of their own share the last one."""
     source = "try:\n with a: b()\nexcept E: c()\n" * 40
     listing = xtab.show(compile(source, "many.py", "exec"))
     gutter = draw(listing.rows, listing.regions)
     assert gutter.width < 300
+    at_the_end = handlers_at_the_end(listing)
     for shape in gutter.shapes:
         rows = {row for row, each in enumerate(listing.rows) if shape.region in each.chain}
         assert {tag.y // ROW_HEIGHT for tag in shape.tags} <= rows
-        assert not shape.dotted
-        assert len(shape.tags) == len(shape.hits)
+        if at_the_end:  # then holes are lent to others, and each piece has its letter
+            assert not shape.dotted
+            assert len(shape.tags) == len(shape.hits)

@@ -112,6 +112,8 @@ ADJACENT: dict[str, frozenset[str]] = {
     "RETURN_GENERATOR": frozenset({"POP_TOP"}),
     # the end of an exception that was raised while another one was handled: nothing would end the first if this raised
     "COPY": frozenset({"POP_EXCEPT"}),
+    # a return out of a handler: the value lies where a handler would look for the exception that was handled before
+    "SWAP": frozenset({"POP_EXCEPT"}),
 }
 """An instruction of the key's kind, and one of these right behind it, must stay together."""
 
