@@ -40,8 +40,8 @@ def install_excepthook(*steps: Step) -> InstalledHooks:
             xtab are hidden, by :func:`xtab.filter_traceback`.
 
     Returns:
-        What takes the hooks out again: with its ``uninstall()``, or at the end of a ``with``. Hooks that were there
-        before are called as before, and those that others install later stay.
+        An object that takes the hooks out again, with its ``uninstall()``, or at the end of a ``with``. Hooks that
+        were there before are called as before, and those that others install later stay.
 
     Raises:
         TypeError: a step can't be called.

@@ -92,7 +92,7 @@ def _parsed_in_block(source: str, filename: str) -> list[ast.stmt]:
 
 
 class SourceMap:
-    r"""From a location in the generated text to the one in the original text: what :func:`source_map` returns.
+    r"""From a location in the generated text to the one in the original text: what :func:`xtab.source_map` returns.
 
     >>> source_map("x = 1", "\n\nx = 1")(Location(3, 3, 4, 5))
     Location(line=1, end_line=1, column=4, end_column=5)
