@@ -50,7 +50,7 @@ class Writer:
             made = (
                 [self.call]
                 if nested > 3 or len(self.lines) > 30
-                else [self.call, self.tries, self.tries, self.withs, self.classes, self.loop]
+                else [self.call, self.tries, self.tries, self.with_items, self.classes, self.loop]
             )
             self.random.choice(made)(depth, nested, loop, own)
 
@@ -86,7 +86,7 @@ class Writer:
             if self.random.random() < 0.3:
                 self.put(depth + 1, "raise")
 
-    def withs(self, depth: int, nested: int, loop: bool, own: bool) -> None:
+    def with_items(self, depth: int, nested: int, loop: bool, own: bool) -> None:
         head = "async with" if own and self.kind == "async" and self.random.random() < 0.5 else "with"
         items = []
         for _ in range(self.random.randint(1, 3)):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FUNCTIONS",
     "TRIES",
-    "WITHS",
+    "WITH_STATEMENTS",
     "Exit",
     "Item",
     "SourceTree",
@@ -46,7 +46,7 @@ Span: TypeAlias = "tuple[int, int, int, int]"
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 TRIES = (ast.Try, ast.TryStar)
-WITHS = (ast.With, ast.AsyncWith)
+WITH_STATEMENTS = (ast.With, ast.AsyncWith)
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _OWN_CODE = (*FUNCTIONS, ast.ClassDef, ast.Lambda)
 _LONGEST = 40
@@ -104,7 +104,7 @@ class SourceTree:
         self._items: dict[Span, Item] = {}
         self._withs: dict[Span, ast.With | ast.AsyncWith] = {}
         for node in everything:
-            if isinstance(node, WITHS):
+            if isinstance(node, WITH_STATEMENTS):
                 self._withs[span_of_node(node)] = node
                 for number, item in enumerate(node.items):
                     self._items[span_of_node(item.context_expr)] = Item(node, number)

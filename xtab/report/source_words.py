@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HandlerWords", "SourceWords"]
 
-_WITHS = {Kind.WITH, Kind.ASYNC_WITH}
+_WITH_STATEMENTS = {Kind.WITH, Kind.ASYNC_WITH}
 _EXCEPTS = {Kind.EXCEPT, Kind.EXCEPT_STAR, Kind.BARE_EXCEPT}
 _WORDS = {
     Kind.WITH: "__exit__ is called; if that returns true, the exception ends there",
@@ -125,14 +125,14 @@ class SourceWords:
         return next((row.location for row in self._handler(region)[1:] if row.line is not None), None)
 
     def _is_of(self, region: Region, statement: object) -> bool:
-        if region.kind not in _WITHS or self._tree is None:
+        if region.kind not in _WITH_STATEMENTS or self._tree is None:
             return False
         found = self._tree.with_of(self._position(region))
         return found is statement or (isinstance(found, Item) and found.statement is statement)
 
     def _item(self, region: Region) -> Item | None:
         """The item of a ``with`` that a region is of."""
-        if region.kind not in _WITHS or self._tree is None:
+        if region.kind not in _WITH_STATEMENTS or self._tree is None:
             return None
         found = self._tree.with_of(self._position(region))
         if found is None or isinstance(found, Item):

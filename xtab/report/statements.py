@@ -10,7 +10,7 @@ import ast
 import builtins
 from typing import TYPE_CHECKING, NamedTuple
 
-from xtab.report.source_tree import FUNCTIONS, TRIES, WITHS, SourceTree, caught, exits, first_line
+from xtab.report.source_tree import FUNCTIONS, TRIES, WITH_STATEMENTS, SourceTree, caught, exits, first_line
 from xtab.report.words import line_words
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ def notes_on(source: str | bytes | SourceTree, line: int) -> list[str]:
     path = _path(tree.module, line)
     made = _made_in(path[-1].statement, line) if path else ""  # what the line is in, seen from what lies further out
     for statement, part in reversed(path):
-        if made and isinstance(statement, (*TRIES, *WITHS)) and part == "body":
+        if made and isinstance(statement, (*TRIES, *WITH_STATEMENTS)) and part == "body":
             word = f"the {_word(statement)} in line {statement.lineno}"
             notes.append(f"{word} protects the making of {made}")
         if (made in _EXPRESSIONS and isinstance(statement, TRIES)) or (not made and isinstance(statement, TRIES)):
             notes += _of_try(statement, part, line)
-        elif not made and isinstance(statement, WITHS) and not part and line < statement.body[0].lineno:
+        elif not made and isinstance(statement, WITH_STATEMENTS) and not part and line < statement.body[0].lineno:
             notes.append(_of_with(statement, line))
         if isinstance(statement, FUNCTIONS):
             made = f"{statement.name}, not what runs when it is called" if part == "body" else ""
