@@ -96,7 +96,7 @@ def caption(view):
 
 
 @pytest.mark.parametrize("size, scheme", [("wide", "light"), ("narrow", "dark")])
-@pytest.mark.parametrize("name", ["small", "broken", "several"])
+@pytest.mark.parametrize("name", ["small", "broken", "several", "function"])
 @pytest.mark.parametrize("everything", [False, True], ids=["as-it-opens", "everything-shown"])
 def test_accessible(look_at, name, size, scheme, everything):
     view = look_at(name, size=size, scheme=scheme)
