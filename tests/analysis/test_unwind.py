@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import queue
 import tracemalloc
 from itertools import pairwise
 from pathlib import Path
@@ -208,3 +209,40 @@ def test_a_depth_that_no_stack_has(depth):
         tracemalloc.stop()
     assert steps[0].depth == depth
     assert steps[-1].region is None
+
+
+def test_the_way_through_a_handler_inside_the_handler():
+    """Nothing but the inner handler leads on: a loop that ends with an exception of its own."""
+
+    def drained(q, job):
+        try:
+            try:
+                job()
+            finally:
+                try:
+                    while True:
+                        q.get_nowait()
+                except queue.Empty:
+                    pass
+        except ZeroDivisionError:
+            return "caught"
+
+    def bare(q, job):
+        try:
+            try:
+                job()
+            except:
+                try:
+                    while True:
+                        q.get_nowait()
+                except queue.Empty:
+                    pass
+                raise
+        except ZeroDivisionError:
+            return "caught"
+
+    for function, first in ((drained, "finally"), (bare, "bare except")):
+        assert function(queue.Queue(), lambda: 1 / 0) == "caught"
+        offset = next(row.offset for row in xtab.show(function).rows if row.operand == "job")
+        labels = [step.region.label for step in unwind(function, offset) if step.region and not step.region.bookkeeping]
+        assert labels[:2] == [first, "except ZeroDivisionError"]

@@ -5,7 +5,8 @@
 2. From the handler's first instruction, control is followed as far as the exception is on the stack or being handled,
    up to the instruction that raises it again (`_again`): a RERAISE that finds it on top, CLEANUP_THROW or
    END_ASYNC_FOR; or else a ``raise`` without anything, which the programmer wrote. What a handler of ``except*`` raises
-   is put into a list first, and raised at the end of all of them.
+   is put into a list first, and raised at the end of all of them. Where something else is raised meanwhile, and a
+   handler inside this one gets it, control goes on there (`_inner_handler`).
 3. From there it goes on with step 1, until there is no handler any more, or one that doesn't raise it again.
 
 CPython sources followed: ``Python/ceval.c`` (`exception_unwind`, `get_exception_handler`).
@@ -19,6 +20,8 @@ from xtab.analysis.code_map import CodeMap
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from xtab.analysis.regions import Region
     from xtab.format.code import HasCode
 
@@ -160,10 +163,11 @@ def _again(found: CodeMap, handler: int, region: Region) -> int | None:
     """The place that raises the exception again; None: nothing does."""
     height = min(region.depth, _DEEPEST) + region.lasti + 1
     todo = [_Follower(handler, height, 1 << (height - 1), 0, handled=False)]
+    inner: list[_Follower] = []  # handlers inside, which are looked at when all else is done
     seen: set[int] = set()
     explicit = None
-    while todo:
-        here = todo.pop()
+    while todo or inner:
+        here = (todo or inner).pop()
         if here.place in seen:
             continue
         seen.add(here.place)
@@ -178,7 +182,20 @@ def _again(found: CodeMap, handler: int, region: Region) -> int | None:
             after = _after(here, opcode, arg, each, jumps=each == jump)
             if after is not None:
                 todo.append(after)
+        inner += _inner_handler(found, here, region)
     return explicit
+
+
+def _inner_handler(found: CodeMap, here: _Follower, region: Region) -> Iterator[_Follower]:
+    """Where control goes if something else is raised at an instruction, and a handler inside the handler gets it."""
+    innermost = found.innermost[here.place]
+    if innermost is None or innermost.depth <= region.depth or CURRENT.cannot_raise[found.opcodes[here.place]]:
+        return
+    kept = min(innermost.depth, here.height)
+    ours = here.ours & ((1 << kept) - 1)
+    if ours or here.handled:
+        height = innermost.depth + innermost.lasti + 1
+        yield here._replace(place=found.handler_place(innermost), height=height, ours=ours)
 
 
 def _after(here: _Follower, opcode: int, arg: int, to: int, *, jumps: bool) -> _Follower | None:

@@ -77,6 +77,7 @@ class Exit(NamedTuple):
 
     word: str  #: ``return``, ``break``, ``continue`` or ``raise``
     line: int
+    certain: bool  #: whether it is a statement of the clause itself, in no condition, loop, ``with`` or ``try``
 
 
 class SourceTree:
@@ -201,12 +202,12 @@ def exits(statements: list[ast.stmt]) -> list[Exit]:
     r"""What leaves a clause otherwise than at its end, in the order of the source; not what an ``except`` may get.
 
     >>> exits(ast.parse("for a in b:\n  if a: break\n  else: return\n").body)
-    [Exit(word='return', line=3)]
+    [Exit(word='return', line=3, certain=False)]
     """
     found: list[Exit] = []
-    waiting: list[tuple[ast.AST, bool, bool]] = [(statement, False, False) for statement in reversed(statements)]
+    waiting: list[tuple[ast.AST, bool, bool, bool]] = [(each, False, False, True) for each in reversed(statements)]
     while waiting:
-        node, looped, caught_there = waiting.pop()
+        node, looped, caught_there, certain = waiting.pop()
         if isinstance(node, _OWN_CODE):
             continue
         leaves_loop = isinstance(node, ast.Break | ast.Continue) and not looped
@@ -214,13 +215,14 @@ def exits(statements: list[ast.stmt]) -> list[Exit]:
         if isinstance(node, ast.Return | ast.Raise | ast.Break | ast.Continue) and (
             leaves_loop or raises or isinstance(node, ast.Return)
         ):
-            found.append(Exit(type(node).__name__.lower(), node.lineno))
+            found.append(Exit(type(node).__name__.lower(), node.lineno, certain))
         for field, value in reversed(list(ast.iter_fields(node))):
             body = field == "body"
             loops = looped or (isinstance(node, _LOOPS) and body)
             catches = caught_there or (isinstance(node, TRIES) and body and bool(node.handlers))
+            sure = certain and isinstance(node, TRIES) and field == "finalbody"
             each = value if isinstance(value, list) else [value]
-            waiting += [(inner, loops, catches) for inner in reversed(each) if isinstance(inner, ast.AST)]
+            waiting += [(inner, loops, catches, sure) for inner in reversed(each) if isinstance(inner, ast.AST)]
     return found
 
 

@@ -98,9 +98,9 @@ class SourceWords:
             return HandlerWords(lines[0], _all_lines(lines), words)
         if region.kind == Kind.FINALLY and (ended := self._exits(region)):
             if not last:
-                words = _MAY_END.format(", ".join(dict.fromkeys(f"{word} in line {at}" for word, at in ended)))
-            elif len({word for word, _ in ended}) == 1:
-                words = f"runs, and {_ENDS[ended[0][0]]}"
+                words = _MAY_END.format(", ".join(dict.fromkeys(f"{each.word} in line {each.line}" for each in ended)))
+            elif len({each.word for each in ended}) == 1:
+                words = f"runs, and {_ENDS[ended[0].word]}"
         return HandlerWords(line, "" if line is None else line_words(line, line), words)
 
     def span(self, row: Row) -> Span | None:

@@ -116,12 +116,10 @@ def _of_try(statement: ast.Try | ast.TryStar, part: str, line: int) -> Iterator[
         )
     yield from _never_reached(statement, part, line)
     if part:
-        for word, at in exits(statement.finalbody):
-            what = "replaces" if word == "raise" else "ends"
-            yield (
-                f"the {word} in line {at} {what} any exception that gets to it: "
-                f"it is in the finally clause of the try in line {statement.lineno}"
-            )
+        for word, at, certain in exits(statement.finalbody):
+            does, may = ("replaces", "replace") if word == "raise" else ("ends", "end")
+            what = f"{does} any exception that gets to it" if certain else f"may {may} an exception that is on its way"
+            yield f"the {word} in line {at} {what}: it is in the finally clause of the try in line {statement.lineno}"
 
 
 def _never_reached(statement: ast.Try | ast.TryStar, part: str, line: int) -> Iterator[str]:
