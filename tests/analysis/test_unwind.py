@@ -107,15 +107,16 @@ def test_a_raise_that_somebody_wrote_goes_on():
     assert CURRENT.name[bare.__code__.co_code[way[1].raised_at]] == "RAISE_VARARGS"
 
 
-def test_exception_groups_generators_comprehensions_and_throw():
-    def group(log):
-        try:
-            log()
-        except* KeyError:
-            log(1)
-        except* ValueError as error:
-            log(error)
+def group(log):
+    try:
+        log()
+    except* KeyError:
+        log(1)
+    except* ValueError as error:
+        log(error)
 
+
+def test_exception_groups_generators_comprehensions_and_throw():
     async def coroutine(items, log):
         async with log as it:
             async for item in items:
@@ -132,14 +133,6 @@ def test_exception_groups_generators_comprehensions_and_throw():
 
 @pytest.mark.parametrize("line", [2, 4, 6])
 def test_what_a_handler_of_a_group_raises_goes_on_at_the_end_of_them_all(line):
-    def group(log):
-        try:
-            log()
-        except* KeyError:
-            log(1)
-        except* ValueError as error:
-            log(error)
-
     assert way_of(group, line).escapes
 
 

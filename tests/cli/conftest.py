@@ -24,6 +24,29 @@ class Plain:
 """
 
 
+LAYERS = """\
+import os
+
+def f():
+    x = 1
+
+    def g(): return 2
+    return [
+        y
+        for y in x
+    ]
+
+class C:
+    z = [lambda: 0 for _ in ()]
+"""
+
+
+@pytest.fixture
+def layers():
+    """The code object of a module with code objects in it, and in those."""
+    return compile(LAYERS, "sample", "exec")
+
+
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch):
     """The user's terminal must not show in what is compared."""

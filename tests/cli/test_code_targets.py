@@ -126,7 +126,7 @@ def test_completion_reads_neither_stdin_nor_a_library(monkeypatch):
     monkeypatch.setattr("xtab.cli.targets._in_folder", refuse)
     monkeypatch.setattr(sys, "stdin", None)
     for start in ("-:", "stdlib:", ".:", "asyncio:"):
-        TargetType().shell_complete(None, None, start)
+        assert TargetType().shell_complete(None, None, start) == []
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio.base_events
 import json
 import marshal
 import os
@@ -7,6 +8,7 @@ import py_compile
 import subprocess
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import jsonschema
 import pytest
@@ -16,7 +18,9 @@ from xtab.format.code import code_objects
 
 
 def test_help(xtab, golden):
-    golden("dis_help.txt", xtab("dis", "--help").stdout)
+    result = xtab("dis", "--help")
+    assert result.exit_code == 0
+    golden("dis_help.txt", result.stdout)
 
 
 def test_it_prints_what_str_gives(xtab, sample, tmp_path):
@@ -74,6 +78,9 @@ def test_json(xtab, sample):
 
 def test_json_of_a_module(xtab):
     document = json.loads(xtab("dis", "asyncio.base_events", "--json").stdout)
+    path = asyncio.base_events.__file__
+    module = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
+    assert [each["qualname"] for each in document["results"]] == [each.co_qualname for each in code_objects(module)]
     jsonschema.validate(document, json.loads((files("xtab.cli") / "schemas" / "dis.json").read_text()))
 
 

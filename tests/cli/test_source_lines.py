@@ -4,30 +4,13 @@ import pytest
 
 from xtab.cli.source_lines import code_at
 
-SOURCE = """\
-import os
-
-def f():
-    x = 1
-
-    def g(): return 2
-    return [
-        y
-        for y in x
-    ]
-
-class C:
-    z = [lambda: 0 for _ in ()]
-"""
-
 
 @pytest.mark.parametrize(
     "line, names",
     [(1, "<module>"), (3, "f"), (4, "f"), (5, "f"), (6, "g"), (11, "<module>"), (13, "C"), (14, ""), (0, "")],
 )
-def test_code_at(line, names):
-    root = compile(SOURCE, "sample", "exec")
-    assert [code.co_name for code in code_at(root, line)] == names.split()
+def test_code_at(line, names, layers):
+    assert [code.co_name for code in code_at(layers, line)] == names.split()
 
 
 def test_two_in_one_line():

@@ -10,22 +10,6 @@ from xtab.errors import TargetError
 from xtab.format.marshalled import dump_marshalled, load_marshalled
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
 
-SOURCE = """\
-import os
-
-def f():
-    x = 1
-
-    def g(): return 2
-    return [
-        y
-        for y in x
-    ]
-
-class C:
-    z = [lambda: 0 for _ in ()]
-"""
-
 
 def pyc(magic, code):
     return magic.to_bytes(2, "little") + b"\r\n" + bytes(12) + dump_marshalled(code)
@@ -74,9 +58,9 @@ def test_no_code_object():
         (0, ""),
     ],
 )
-def test_lines(line, names):
+def test_lines(line, names, layers):
     """As `file.py:LINE` has it, but nothing is made into a code object."""
-    root = load_marshalled(marshal.dumps(compile(SOURCE, "sample", "exec")))
+    root = load_marshalled(marshal.dumps(layers))
     source = Source("a.pyc", str(line), pyc(CURRENT.magic, root))
     if names:
         assert stored_code(source)[0].qualname == names

@@ -23,15 +23,16 @@ def foreign(tmp_path, stored):
 
 
 def test_help(xtab, golden):
-    golden("table_help.txt", xtab("table", "--help").stdout)
+    result = xtab("table", "--help")
+    assert result.exit_code == 0
+    golden("table_help.txt", result.stdout)
 
 
 def test_text(xtab, sample, golden):
     version = "{}.{}".format(*CURRENT.version)
-    texts = [
-        xtab("table", sample, *options).stdout for options in ((), ("--tree",), ("--tree", "--ascii"), ("--bytes",))
-    ]
-    golden(f"table_{version}.txt", "\n".join(texts))
+    results = [xtab("table", sample, *options) for options in ((), ("--tree",), ("--tree", "--ascii"), ("--bytes",))]
+    assert {result.exit_code for result in results} == {0}
+    golden(f"table_{version}.txt", "\n".join(result.stdout for result in results))
 
 
 def test_without_a_table(xtab):

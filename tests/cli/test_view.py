@@ -75,4 +75,6 @@ def test_a_name_of_its_own(xtab, sample, tmp_path):
 
 
 def test_help(xtab, golden):
-    golden("view_help.txt", xtab("view", "--help").output)
+    result = xtab("view", "--help")
+    assert result.exit_code == 0
+    golden("view_help.txt", result.stdout)

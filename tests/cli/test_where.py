@@ -79,7 +79,9 @@ def source(tmp_path):
 
 
 def test_help(xtab, golden):
-    golden("where_help.txt", xtab("where", "--help").stdout)
+    result = xtab("where", "--help")
+    assert result.exit_code == 0
+    golden("where_help.txt", result.stdout)
 
 
 def test_every_line(xtab, source, golden):
@@ -93,8 +95,9 @@ def test_every_line(xtab, source, golden):
 def test_what_runs_on_the_spot(xtab, tmp_path, golden):
     (tmp_path / "spots.py").write_text(SPOTS)
     lines = range(1, SPOTS.count("\n") + 1)
-    text = xtab("where", *(f"spots.py:{line}" for line in lines)).stdout
-    golden("where_spots.txt", re.sub(r"[A-Z](, [A-Z])* (?=with|except|finally)", "", text))
+    result = xtab("where", *(f"spots.py:{line}" for line in lines))
+    assert result.exit_code == 0
+    golden("where_spots.txt", re.sub(r"[A-Z](, [A-Z])* (?=with|except|finally)", "", result.stdout))
 
 
 def test_a_module_stdin_and_colour(xtab, source):

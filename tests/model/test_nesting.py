@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-import sys
 from itertools import pairwise
 
 import pytest
@@ -225,26 +224,6 @@ def test_errors_can_be_pickled():
     assert (copy.first, copy.second, str(copy)) == (E(0, 8), E(4, 12), str(caught.value))
 
 
-def steps_of(function, *arguments):
-    """Count the lines that run in the module, whatever the machine is doing meanwhile."""
-    count = 0
-
-    def trace(frame, event, _argument):
-        nonlocal count
-        if frame.f_code.co_filename != nesting.__file__:
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function(*arguments)
-    finally:
-        sys.settrace(before)
-    return count
-
-
 def side_by_side(n):
     return [E(4 * k, 4 * k + 2, 4 * n + 2 * (k % 7), k % 3) for k in range(n)]
 
@@ -259,12 +238,12 @@ def handlers_in_a_row(n):
 
 
 @pytest.mark.parametrize("shape", [side_by_side, one_in_another, handlers_in_a_row])
-def test_work_grows_with_the_input_only(shape):
+def test_work_grows_with_the_input_only(shape, steps):
     """Ten times the ranges take at most twelve times the steps."""
     small, large = shape(100), shape(1000)
-    assert steps_of(flatten, large) <= 12 * steps_of(flatten, small)
+    assert steps(flatten, large) <= 12 * steps(flatten, small)
     small, large = flatten(small), flatten(large)
-    assert steps_of(nest, large) <= 12 * steps_of(nest, small)
+    assert steps(nest, large) <= 12 * steps(nest, small)
 
 
 @pytest.mark.parametrize("shape, n", [(side_by_side, 100_000), (one_in_another, 20_000)])

@@ -290,26 +290,6 @@ def test_1000000_instructions():
     assert eval(new, {"x": 5}) == 5
 
 
-def lines_run(function, *arguments):
-    """How many lines of xtab run in a call."""
-    count = 0
-
-    def trace(frame, event, _):
-        nonlocal count
-        if "xtab" not in frame.f_code.co_filename:
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        function(*arguments)
-    finally:
-        sys.settrace(before)
-    return count
-
-
 MIXED = " for i in a:\n  try:\n   a(i)\n  except E:\n   continue\n  with a as b:\n   b.c = i\n"
 
 
@@ -339,10 +319,10 @@ def pieces_of_a_span(body):
 
 
 @pytest.mark.parametrize("work", WORK)
-def test_the_work_is_linear(work):
+def test_the_work_is_linear(work, steps):
     """Ten times the instructions: at most twelve times the lines, even where every block is edited."""
     small, large = (function("def f(a):\n" + MIXED * count).__code__ for count in (12, 120))
     assert isinstance(small, types.CodeType)
-    few, many = lines_run(WORK[work], small), lines_run(WORK[work], large)
+    few, many = steps(WORK[work], small), steps(WORK[work], large)
     assert few > 20
     assert many <= 12 * few

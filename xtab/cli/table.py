@@ -97,28 +97,24 @@ def table(
         results = [_as_json(each) for each in found]
         click.echo(document(results))
         sys.exit(DIFFERENT if any(each["error"] for each in results) else FINE)
-    in_color = wants_color(sys.stdout, color)
-    in_ascii = wants_ascii(sys.stdout, GLYPHS, use_ascii)
+    in_color, in_ascii = wants_color(sys.stdout, color), wants_ascii(sys.stdout, GLYPHS, use_ascii)
     status, shown = FINE, 0
-    for each in found:
-        if not each.raw:
-            continue
-        lines = [_head(each)]
-        if raw:
-            lines += byte_lines(each.raw)
-        elif tree:
-            lines += tree_lines(each.regions or (), ascii=in_ascii)
-        else:
-            lines += entry_lines(each.entries, each.regions or (), ascii=in_ascii)
-        click.echo(
-            ("\n" if shown else "") + "\n".join(paint(line, color=in_color, ascii=in_ascii) for line in lines),
-            color=in_color,
-        )
+    for each in filter(lambda each: each.raw, found):
+        body = byte_lines(each.raw) if raw else _body(each, tree=tree, in_ascii=in_ascii)
+        lines = [paint(line, color=in_color, ascii=in_ascii) for line in (_head(each), *body)]
+        click.echo(("\n" if shown else "") + "\n".join(lines), color=in_color)
         status = DIFFERENT if each.error else status
         shown += 1
     if not shown:
         click.echo("no exception table: nothing is protected")
     sys.exit(status)
+
+
+def _body(each: _Table, *, tree: bool, in_ascii: bool) -> Iterator[Line]:
+    """The regions of a table as a tree, or its entries."""
+    if tree:
+        return tree_lines(each.regions or (), ascii=in_ascii)
+    return entry_lines(each.entries, each.regions or (), ascii=in_ascii)
 
 
 def _tables(targets: tuple[str, ...], expression: str | None, *, do_import: bool) -> Iterator[_Table]:
