@@ -110,8 +110,8 @@ def relocate(
     moved = _moved_twin(plain, wanted, mover)
     annotate = getattr(plain, "__annotate__", None)
     if isinstance(annotate, FunctionType) and _is_inside(annotate, plain.__code__):
-        twin: Any = moved  # functions have it from 3.14 on
-        twin.__annotate__ = _moved_annotate(annotate, plain.__code__, wanted, mover)
+        annotated: Any = moved  # functions have it from 3.14 on
+        annotated.__annotate__ = _moved_annotate(annotate, plain.__code__, wanted, mover)
     if name is not None or qualname is not None:
         moved.__name__, moved.__qualname__ = wanted.name, wanted.qualname
     return wrapped_again(moved, wrappers)  # type: ignore[no-any-return]
