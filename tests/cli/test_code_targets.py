@@ -118,15 +118,20 @@ def test_completion_by_the_shell(decorated, tmp_path):
     assert result.stdout.split() == ["plain,decorated_sample.py", "plain,decorated_sample"]
 
 
-def test_completion_reads_neither_stdin_nor_a_library(monkeypatch):
+def test_completion_reads_neither_stdin_nor_a_library(tmp_path, monkeypatch):
     def refuse(*_):
         raise AssertionError("read")
 
     monkeypatch.setattr("xtab.cli.targets._stdlib", refuse)
     monkeypatch.setattr("xtab.cli.targets._in_folder", refuse)
     monkeypatch.setattr(sys, "stdin", None)
-    for start in ("-:", "stdlib:", ".:", "asyncio:"):
-        assert TargetType().shell_complete(None, None, start) == []
+    (tmp_path / "pack").mkdir()
+    (tmp_path / "pack" / "__init__.py").write_text("def own(): ...")
+    (tmp_path / "pack" / "inner.py").write_text("def inside(): ...")
+    monkeypatch.chdir(tmp_path)
+    assert {start: complete(start) for start in ("-:", "stdlib:", ".:", "pack:")} == {
+        "-:": [], "stdlib:": [], ".:": [], "pack:": ["pack:own"],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
