@@ -200,7 +200,7 @@ def package(session: nox.Session) -> None:
 @nox.session
 def coverage(session: nox.Session) -> None:
     """Run the quick tests under coverage and list the lines that none of them reached."""
-    session.install("-e", ".[cli]", *group("tests", "coverage"))
+    session.install("-e", ".[cli]", *group("tests"))
     session.run("coverage", "run", "-m", "pytest", "-q", *session.posargs)
     session.run("coverage", "report")
 

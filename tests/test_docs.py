@@ -6,9 +6,11 @@ share their names, from top to bottom.
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib
 import inspect
+import os
 import pkgutil
 import re
 from pathlib import Path
@@ -97,3 +99,35 @@ def test_a_wrong_block_is_found(page, error):
 def test_blocks_share_their_names():
     page = "```python\na = 1\n```\n```pycon\n>>> a\n1\n>>> b = 2\n```\n```python\nassert a + b == 3\n```\n"
     assert run_page(page, "page.md") == 3
+
+
+def first_sentence(name: str) -> str:
+    """What the docstring of a module says first, as text of a page."""
+    source = inspect.getsource(importlib.import_module(name)) if name != "xtab.__main__" else ""
+    text = " ".join((ast.get_docstring(ast.parse(source)) or "").split("\n\n")[0].split())
+    return text.replace("``", "`").replace("|", "\\|")
+
+
+def modules_page() -> str:
+    """Every module of every room, in the words of its docstring."""
+    lines = [
+        "# The modules",
+        "",
+        "A line each, in the words of their docstrings. What the rooms are for: [architecture](architecture.md).",
+    ]
+    for name in MODULES:
+        module = importlib.import_module(name)
+        if hasattr(module, "__path__"):
+            lines += ["", f"## {name}", "", first_sentence(name)]
+            inner = [each for each in MODULES if each.rpartition(".")[0] == name]
+            plain = [each for each in inner if not hasattr(importlib.import_module(each), "__path__")]
+            lines += ["", "| module | |", "|---|---|"] * bool(plain)
+            lines += [f"| `{each.rpartition('.')[2]}` | {first_sentence(each)} |" for each in plain]
+    return "\n".join(lines) + "\n"
+
+
+def test_the_page_of_modules_is_up_to_date():
+    path, expected = ROOT / "docs" / "modules.md", modules_page()
+    if os.environ.get("XTAB_BLESS"):
+        path.write_text(expected, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == expected, "XTAB_BLESS=1 writes it"

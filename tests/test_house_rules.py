@@ -163,3 +163,18 @@ def test_the_readme_has_the_command_that_ci_runs():
     readme = read("README.md")
     assert readme.count("<!-- the test command -->\n```sh\n") == 1
     assert readme.count("<!-- benchmarks -->") == readme.count("<!-- /benchmarks -->") == 1
+
+
+def table_rows(page):
+    """The cells of the tables of a page in docs/."""
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in read(page).splitlines() if "|" in line]
+
+
+def test_the_figures_of_the_readme_are_those_of_the_tables():
+    readme = " ".join(read("README.md").split())
+    proof = [row for row in table_rows("docs/proof.md") if row[1:2] == ["`nothing`"] and "debug" not in row[0]]
+    assert f"of CPython's own tests {sum(int(row[3].replace(',', '')) for row in proof):,}, on five versions" in readme
+    fuzzed = [row for row in table_rows("docs/fuzzing.md") if re.match(r"3\.\d", row[0])]
+    run = {row[0]: int(row[4].replace(",", "")) for row in fuzzed}
+    debug = sum(count for name, count in run.items() if "debug" in name)
+    assert f"of these {sum(run.values()):,} were run, {debug:,} on debug builds" in readme

@@ -1,4 +1,4 @@
-"""The command line: one module a subcommand, and what they share in `output`, `targets` and `jobs`.
+"""The command line: one module a subcommand, and what they share in the others.
 
 Nothing in here is imported by the library, since click and rich are only there with the extra ``cli``.
 """
