@@ -15,10 +15,12 @@ from xtab.format.opcodes import CURRENT
 
 HERE = Path(__file__).parent
 PURE = (
-    *("analysis", "cli", "format", "model/test_editing.py", "model/test_positions.py", "model/test_slices.py"),
-    *("packages", "places", "proof", "regions", "report", "test_benchmarks.py", "test_docs.py", "test_errors.py"),
-    *("test_house_rules.py", "testing", "transform/test_alignment.py", "transform/test_source_map.py"),
-    "transform/test_syntax.py",
+    *("analysis", "cli", "format", "packages", "proof", "regions", "report", "testing", "places"),
+    *("test_benchmarks.py", "test_corpus.py", "test_docs.py", "test_errors.py", "test_house_rules.py"),
+    "test_verified.py",
+    *(f"model/test_{name}.py" for name in ("depths", "editing", "flow", "layout", "nesting", "positions", "slices")),
+    *(f"model/test_{name}.py" for name in ("stack", "text_header", "text_operands", "text_reader", "text_tokens")),
+    *(f"transform/test_{name}.py" for name in ("alignment", "reduce", "shrinking", "source_map", "syntax")),
 )
 """Tests that run no code which xtab has made or judged: a debug build could say no more of them than a release does."""
 

@@ -37,6 +37,7 @@ def test_short_form(tmp_path):
     assert found["wrong"] == []
 
 
+@pytest.mark.pure
 def test_what_breaks_one_thing_is_rejected_by_its_group(tools):
     corpus, mutate, mutation = tools("corpus"), tools("mutate"), tools("mutation")
     verifier = tools("trees").Verifier(verify_parts)

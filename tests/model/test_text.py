@@ -356,6 +356,7 @@ def test_large_and_odd_text_is_safe(text):
     assert is_safe(text)
 
 
+@pytest.mark.pure
 @settings(deadline=None)
 @given(st.text())
 def test_arbitrary_text_is_safe(text):

@@ -53,6 +53,7 @@ def places(code):
 # -- against the compiler
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("part", range(4))
 def test_the_library_as_the_compiler_would_place_it(part):
     """A fortieth of it; tests/relocation/run.py does it for all."""
@@ -448,6 +449,7 @@ def outcome(folder, what, *, wrapped, **options):
     return json.loads(done.stdout)
 
 
+@pytest.mark.pure
 @pytest.mark.parametrize("branch", [False, True])
 @pytest.mark.parametrize("core", ["ctrace", "pytrace", "sysmon"])
 def test_coverage_measures_it_as_the_original(model, core, branch):
