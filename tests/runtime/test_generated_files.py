@@ -330,3 +330,8 @@ def test_a_recursion_in_long_code():
     found = traceback.extract_tb(files.remap(caught.value).__traceback__)
     assert [each.filename for each in found].count("a.py") == 201
     assert len(asked) <= 4
+
+
+def test_a_file_name_that_can_not_be_shown():
+    with pytest.raises(xtab.XtabError, match="a file name without null characters"):
+        GeneratedFiles().register("<generated>", "a\0b")

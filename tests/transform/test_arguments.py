@@ -1,11 +1,11 @@
-"""`check_types` and `require_body`."""
+"""`check_types`, `check_filename` and `require_body`."""
 
 from __future__ import annotations
 
 import pytest
 
 import xtab
-from xtab.transform.arguments import check_types, require_body
+from xtab.transform.arguments import check_filename, check_types, require_body
 
 
 @pytest.mark.parametrize(
@@ -33,3 +33,10 @@ def test_a_body_is_wanted():
     assert require_body(body) is body
     with pytest.raises(xtab.XtabError, match=r"expected a Body, as xtab.decode makes, but found <code object"):
         require_body(test_a_body_is_wanted.__code__)
+
+
+def test_a_file_name_has_no_null():
+    check_filename(None)
+    check_filename("<odd \ud800 \n name>")
+    with pytest.raises(xtab.XtabError, match=r"without null characters, but found 'a\\x00'"):
+        check_filename("a\0")

@@ -53,6 +53,27 @@ def test_wrappers_in_wrappers_keep_their_order():
     assert type(again.__func__) is staticmethod
 
 
+class Odd(staticmethod):
+    def __new__(cls, function, *, label):
+        return super().__new__(cls, function)
+
+    def __init__(self, function, *, label):
+        super().__init__(function)
+        self.label = label
+
+
+@pytest.mark.parametrize("wrapped", [staticmethod(outer), classmethod(outer), Odd(outer, label="kept")], ids=range(3))
+def test_wrappers_keep_their_class_and_their_attributes(wrapped):
+    wrapped.flag = 1
+    wrapped.__doc__ = "Its own."
+    plain, wrappers = unwrapped(wrapped)
+    other = twin(plain, plain.__code__, {})
+    other.__name__ = "another"
+    again = wrapped_again(other, wrappers)
+    assert (type(again), again.flag, again.__doc__, again.__name__) == (type(wrapped), 1, "Its own.", "another")
+    assert getattr(again, "label", None) == getattr(wrapped, "label", None)
+
+
 @pytest.mark.parametrize(
     "found, hint",
     [

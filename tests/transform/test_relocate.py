@@ -285,6 +285,7 @@ def test_nested_code_that_came_from_nowhere_is_where_its_parent_is():
         ({"positions": lambda at: at._replace(line=0), "firstlineno": 1}, "lines from 1 .*line=0"),
         ({"positions": lambda at: at._replace(end_line=1), "firstlineno": 1}, "the last not before the first"),
         ({"positions": lambda at: at._replace(column=-1), "firstlineno": 1}, "column=-1"),
+        ({"positions": lambda at: at._replace(column=9, end_column=3)}, "the last column not before the first"),
     ],
 )
 def test_impossible_places(arguments, message):
@@ -320,11 +321,18 @@ def test_what_lines_and_columns_can_not_say_positions_can(arguments, advised):
         ({"positions": 3}, "a function or a mapping for positions, but found 3"),
         ({"positions": lambda at: 3}, "a Location or None from positions"),
         ({"positions": lambda at: (1, 2)}, "a Location or None from positions"),
+        ({"positions": lambda at: ("1", 1, 1, 1)}, "a Location or None from positions for Location"),
+        ({"positions": lambda at: (1.0, 1, 1, 1)}, "a Location or None from positions for Location"),
     ],
 )
 def test_wrong_types(arguments, message):
     with pytest.raises(TypeError, match=message):
         relocate(compiled("f(1)"), **arguments)
+
+
+def test_a_file_name_that_can_not_be_shown():
+    with pytest.raises(xtab.XtabError, match=r"a file name without null characters, but found 'a\\x00b'"):
+        relocate(compiled("f(1)"), filename="a\0b")
 
 
 @pytest.mark.parametrize("what", [3, None, print, int, "text"])

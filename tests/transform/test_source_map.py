@@ -155,8 +155,12 @@ def test_wrong_types(arguments):
         (("  x\n  y +\n", "x"), "original", 2),
         (("  x\ny\n", "x"), "original", 1),
         (("x", "  x\n z\n"), "generated", 2),
+        (("x", "'\ud800'"), "generated", 1),
+        (("  '\ud800'", "x"), "original", 1),
+        (("x = '\0'", "x"), "original", 1),
+        (("(" * 5000 + ")" * 5000, "x"), "original", 1),
     ],
-    ids=range(5),
+    ids=range(9),
 )
 def test_what_can_not_be_parsed(arguments, which, line):
     with pytest.raises(SyntaxError, match=rf"\(<{which} text of source_map>, line {line}\)$") as caught:

@@ -22,7 +22,7 @@ from xtab.format.code import code_of
 from xtab.format.locations import Location
 from xtab.runtime.stand_in import Place, stand_in
 from xtab.runtime.tracebacks import put, rebuild, related
-from xtab.transform.arguments import check_types
+from xtab.transform.arguments import check_filename, check_types
 from xtab.transform.origins import hold
 
 if TYPE_CHECKING:
@@ -135,12 +135,14 @@ class GeneratedFiles:
                 and those of other calls for the same file, unless there was one without `code`.
 
         Raises:
-            XtabError: the name is registered as something else. Two files need two names.
+            XtabError: the name is registered as something else (two files need two names), or `filename` is one that no
+                file can have.
             TypeError: `code` has no code, or an argument is of a wrong type.
 
         >>> GeneratedFiles().register("<generated 7>", "model.py", lines={1: 12, 2: 12, 3: 14})
         """
         check_types(str, generated=generated, filename=filename)
+        check_filename(filename)
         check_types(int, firstlineno=firstlineno, columns=columns)
         _check_maps(name, lines, positions)
         holder = None if code is None else code_of(code)

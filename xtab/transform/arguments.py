@@ -1,11 +1,12 @@
-"""`check_types`, `require_body`: wrong arguments are refused where they are given, not where they would fail."""
+"""`check_types` and its kin: wrong arguments are refused where they are given, not where they would fail."""
 
 from __future__ import annotations
 
+from xtab.errors import XtabError
 from xtab.model.arguments import require
 from xtab.model.body import Body
 
-__all__ = ["check_types", "require_body"]
+__all__ = ["check_filename", "check_types", "require_body"]
 
 
 def require_body(found: object) -> Body:
@@ -40,3 +41,15 @@ def check_types(kind: type[str | int], *, or_none: bool = False, **arguments: ob
             raise TypeError(
                 f"expected {expected} for {name}, but found {value!r:.80} of type {type(value).__qualname__}"
             )
+
+
+def check_filename(filename: str | None) -> None:
+    """A file name for code is one that whoever shows a traceback may look up.
+
+    Raises:
+        XtabError: it has a null character in it, which `compile` refuses too: looking for such a file is an error.
+
+    >>> check_filename("<generated 1>")
+    """
+    if filename is not None and "\0" in filename:
+        raise XtabError(f"expected a file name without null characters, but found {filename!r}")

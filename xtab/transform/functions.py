@@ -24,8 +24,8 @@ def unwrapped(function: Any) -> tuple[FunctionType, list[Wrapper]]:
         TypeError: there is no function written in Python in it. The text says what to pass instead.
 
     >>> plain, wrappers = unwrapped(staticmethod(unwrapped))
-    >>> plain is unwrapped, wrappers
-    (True, [<class 'staticmethod'>])
+    >>> plain is unwrapped, len(wrappers)
+    (True, 1)
     """
     wrappers: list[Wrapper] = []
     found = function
@@ -33,7 +33,7 @@ def unwrapped(function: Any) -> tuple[FunctionType, list[Wrapper]]:
         if isinstance(found, MethodType):
             wrappers.append(_Bound(found.__self__))
         elif isinstance(found, staticmethod | classmethod):
-            wrappers.append(type(found))
+            wrappers.append(_Like(found))
         else:
             raise TypeError(
                 "expected a function, method, staticmethod or classmethod written in Python, but found "
@@ -53,6 +53,24 @@ def wrapped_again(function: FunctionType, wrappers: Sequence[Wrapper]) -> Any:
     for wrap in reversed(wrappers):
         found = wrap(found)
     return found
+
+
+class _Like:
+    """Makes a staticmethod or classmethod like another, of its class and with its attributes, for another function."""
+
+    def __init__(self, found: staticmethod[..., Any] | classmethod[Any, ..., Any]) -> None:
+        self._type = type(found)
+        self._base: Any = staticmethod if isinstance(found, staticmethod) else classmethod
+        plain = self._base(found.__func__)  # which copies some attributes of the function
+        nothing = object()
+        attributes = vars(found)
+        self._own = {name: value for name, value in attributes.items() if vars(plain).get(name, nothing) is not value}
+
+    def __call__(self, function: Callable[..., Any]) -> Any:
+        made = self._base.__new__(self._type, function)  # a subclass may want more than that
+        self._base.__init__(made, function)
+        vars(made).update(self._own)
+        return made
 
 
 class _Bound:

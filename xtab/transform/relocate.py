@@ -26,7 +26,7 @@ from xtab.format.code import code_objects
 from xtab.format.locations import Location, LocationEntry, assemble_location_table, parse_location_table
 from xtab.format.opcodes import CURRENT, Kind
 from xtab.format.units import split_code
-from xtab.transform.arguments import check_types
+from xtab.transform.arguments import check_filename, check_types
 from xtab.transform.class_prologue import with_class_facts
 from xtab.transform.functions import twin, unwrapped, wrapped_again
 from xtab.transform.named import transform_name
@@ -88,6 +88,7 @@ def relocate(
     Raises:
         RelocationError: a line would be below 1, or a column below 0, or either beyond 2**31.
         TableFormatError: the location table is broken.
+        XtabError: the file name is one that no file can have.
         TypeError: `code` has no code that could be moved, or an argument is of a wrong type.
 
     >>> text = "def scale(x):\n    return x * factor"
@@ -97,6 +98,7 @@ def relocate(
     ('user.py', 41, (42, 42, 8, 25))
     """
     check_types(str, or_none=True, filename=filename, name=name, qualname=qualname)
+    check_filename(filename)
     check_types(int, lines=lines, columns=columns)
     check_types(int, or_none=True, firstlineno=firstlineno)
     if positions is not None and not (callable(positions) or isinstance(positions, Mapping)):
@@ -302,7 +304,8 @@ class _Mover:
             new = self.positions(location)
         if new is None:
             return None
-        if not isinstance(new, tuple) or len(new) != len(location):
+        is_location = isinstance(new, tuple) and len(new) == len(location)
+        if not is_location or not all(each is None or isinstance(each, int) for each in new):
             raise TypeError(f"expected a Location or None from positions for {location}, but found {new!r:.80}")
         line, end_line, column, end_column = new
         if line is None:
@@ -342,7 +345,14 @@ def _checked(new: Location, old: Location, code: CodeType, mover: _Mover) -> Loc
     for each in (column, end_column):
         if each is not None and not 0 <= each <= _MAX:
             raise _impossible(code, "columns from 0 to 2**31 - 2", f"{new}, from {old}", mover)
+    if _ends_before_it_begins(new) and not _ends_before_it_begins(old):
+        raise _impossible(code, "the last column not before the first", f"{new}, from {old}", mover)
     return new
+
+
+def _ends_before_it_begins(location: Location) -> bool:
+    line, end_line, column, end_column = location
+    return line == end_line and column is not None and end_column is not None and end_column < column
 
 
 def _impossible(code: CodeType, expected: str, found: str, mover: _Mover) -> RelocationError:

@@ -79,14 +79,24 @@ def _tree(source: str | ast.AST, name: str) -> tuple[ast.AST, bool]:
         body = _parsed_in_block(source, filename)
         if len(body) == 1:  # all of it is indented
             return ast.Module(body[0].body, []), True  # type: ignore[attr-defined]
-    return ast.parse(source, filename), False
+    return _parsed(source, filename), False
+
+
+def _parsed(source: str, filename: str) -> ast.Module:
+    try:
+        return ast.parse(source, filename)
+    except (SyntaxError, RecursionError, MemoryError, ValueError) as error:
+        if isinstance(error, SyntaxError) and error.filename:
+            raise
+        message = f"expected a text that can be parsed, but found: {error}"  # too deep, or a character that can't be
+        raise SyntaxError(message, (filename, 1, None, None)) from error
 
 
 def _parsed_in_block(source: str, filename: str) -> list[ast.stmt]:
     try:
-        return ast.parse(f"if 1:\n{source}", filename).body
+        return _parsed(f"if 1:\n{source}", filename).body
     except SyntaxError as error:  # the line in front is ours
-        error.lineno = None if error.lineno is None else error.lineno - 1
+        error.lineno = None if error.lineno is None else max(error.lineno - 1, 1)
         error.end_lineno = None if error.end_lineno is None else error.end_lineno - 1
         raise
 
