@@ -216,6 +216,17 @@ def test_without_a_value(seen):
     assert seen[1].exc_value is None
 
 
+def test_what_a_caller_wants_to_have_shown(seen):
+    """A traceback that is not the exception's own is handed on, and so is what is no exception at all."""
+    error = error_of()
+    trimmed = error.__traceback__.tb_next
+    with install_excepthook(lambda exc: exc):
+        sys.excepthook(KeyError, error, trimmed)
+        sys.excepthook(KeyError, "text", None)
+    assert seen[0] == (KeyError, error, trimmed)
+    assert seen[1] == (KeyError, "text", None)
+
+
 PROGRAM = """
 import sys, threading
 {install}

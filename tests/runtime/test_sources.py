@@ -8,6 +8,7 @@ import io
 import linecache
 import os
 import pdb  # noqa: T100 (what it shows is tested)
+import re
 import subprocess
 import sys
 import traceback
@@ -146,3 +147,59 @@ def test_uncaught_errors_show_it():
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
     assert done.stderr.count("    return 1 + (1 / 0)\n                ~~^~~\n") == 2, done.stderr
     assert "Exception in thread Thread-1 (f):\nTraceback (most" in done.stderr
+
+
+UNRAISABLE = """
+import sys, xtab
+text = "class D:\\n def __del__(self):\\n  return 1 + (1 / 0)\\n"
+code = compile(text, "<ten>", "exec")
+xtab.register_source(code, text)
+exec(code)
+xtab.install_excepthook()
+D()
+
+class Odd:
+    __repr__ = None
+
+class Args(tuple):
+    exc_type, exc_value, exc_traceback, err_msg, object = (property(lambda self, at=at: self[at]) for at in range(5))
+
+for message, thing in (None, 1), ("Said", 2), ("Alone", None), (None, None), (None, Odd()):
+    try:
+        D.__del__(0)
+    except ZeroDivisionError as error:
+        sys.unraisablehook(Args((type(error), error, error.__traceback__, message, thing)))
+"""
+
+
+def test_errors_that_can_not_be_raised_show_it():
+    done = subprocess.run([sys.executable, "-c", UNRAISABLE], capture_output=True, text=True, check=False)
+    assert done.stderr.count("    return 1 + (1 / 0)\n                ~~^~~\nZeroDivisionError: ") == 6, done.stderr
+    heads = re.findall(r"(.*)\nTraceback", done.stderr)
+    assert re.fullmatch(r"Exception ignored .*D.__del__ at 0x\w+>:?", heads.pop(0))
+    assert heads == [
+        "Exception ignored in: 1",
+        "Said: 2",
+        "Alone:",
+        "ZeroDivisionError: division by zero",  # of the one before: nothing is said
+        "Exception ignored in: <object repr() failed>",
+    ]
+
+
+def test_the_working_directory_changes_or_goes(tmp_path, monkeypatch):
+    """A relative name has an absolute one too, for debuggers: all of them are forgotten with the code."""
+    keys = set(linecache.cache)
+    code, text = compile("x = 1\n", "made.py", "exec"), "x = 1\n"
+    folders = [tmp_path / name for name in ("one", "two", "three")]
+    for folder in folders:
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        if folder == folders[2]:
+            folder.rmdir()
+        register_source(code, text)
+    assert {str(folder / "made.py") for folder in folders[:2]} <= linecache.cache.keys() - keys
+    assert linecache.getlines("made.py") == ["x = 1\n"]
+    monkeypatch.chdir(tmp_path)
+    del code
+    gc.collect()
+    assert linecache.cache.keys() <= keys

@@ -3,7 +3,8 @@
 1. There are three hooks: of the main thread (and whatever calls it), of other threads, and for errors that can't be
    raised. Each is replaced by one that changes the exception, step by step, and hands it to the hook that was there.
 2. Where Python's own hooks don't look up registered source (up to 3.12 they are written in C and open files by
-   themselves, Python/traceback.c), the `traceback` module shows the error in their place.
+   themselves, Python/traceback.c; the one for what can't be raised up to 3.14), the `traceback` module shows the error
+   in their place.
 3. To uninstall, a hook is taken out if it is the one that is called; if others were put over it since, it stays below
    them and does no more than hand on.
 
@@ -18,6 +19,7 @@ import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from xtab.runtime.sources import is_registered
 from xtab.runtime.tracebacks import filter_traceback, put
 
 if TYPE_CHECKING:
@@ -146,11 +148,14 @@ class _MainHook(_Hook):
     """``sys.excepthook``."""
 
     def __call__(self, kind: type[BaseException], exc: BaseException | None, trace: Any, /) -> None:
-        if exc is not None and self.active:
+        if isinstance(exc, BaseException) and self.active:
             if exc.__traceback__ is None:
                 put(exc, "__traceback__", trace)
+            given, own = exc, exc.__traceback__
             exc = self._changed(exc)
-            kind, trace = type(exc), exc.__traceback__
+            kind = type(exc)
+            if trace is own or exc is not given:  # else somebody wants to have another one shown
+                trace = exc.__traceback__
             if self._is_pythons_own() and not _HOOKS_READ_LINECACHE:
                 _print(exc)
                 return
@@ -180,4 +185,23 @@ class _UnraisableHook(_Hook):
         if exc is not None and self.active:
             exc = self._changed(exc)
             args = type(args)((type(exc), exc, exc.__traceback__, args.err_msg, args.object))
+            if self._is_pythons_own() and _shows_registered(exc):
+                _print(exc, _title(args.err_msg, args.object))
+                return
         self._below()(args)
+
+
+def _shows_registered(exc: BaseException) -> bool:
+    """Whether an error passed through code whose text only `linecache` has."""
+    return any(is_registered(frame.f_code.co_filename) for frame, _ in traceback.walk_tb(exc.__traceback__))
+
+
+def _title(message: str | None, thing: object) -> str:
+    """What Python says first of an error that can't be raised (Python/errors.c, `write_unraisable_exc_file`)."""
+    if thing is None:
+        return f"{message}:\n" if message else ""
+    try:
+        shown = repr(thing)
+    except Exception:  # noqa: BLE001 (whatever it is, the error must be shown)
+        shown = "<object repr() failed>"
+    return f"{message or 'Exception ignored in'}: {shown}\n"

@@ -24,7 +24,7 @@ from xtab.transform.origins import hold
 if TYPE_CHECKING:
     from xtab.format.code import HasCode
 
-__all__ = ["register_source"]
+__all__ = ["is_registered", "register_source"]
 
 _SHARED = ("", "<string>", "<stdin>", "<unknown>")
 """What code is called that nobody gave a name: a text would be shown for all of it."""
@@ -33,10 +33,11 @@ _SHARED = ("", "<string>", "<stdin>", "<unknown>")
 class _Text:
     """The text of a file, as long as anything shows it."""
 
-    __slots__ = ("__weakref__", "lines")
+    __slots__ = ("__weakref__", "keys", "lines")
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
+        self.keys: set[str] = set()  #: under which it was put in; more where the working directory has changed
 
 
 _texts: weakref.WeakValueDictionary[str, _Text] = weakref.WeakValueDictionary()
@@ -50,8 +51,8 @@ def register_source(code: HasCode, text: str) -> None:
     `traceback`, `logging`, `inspect.getsource`, `pdb`, `warnings` and IPython show them. The text is dropped when the
     code, all code nested in it, and all that xtab made of these, are gone.
 
-    Python's own ``sys.excepthook`` looks only into real files up to 3.12: there, :func:`xtab.install_excepthook` makes
-    uncaught errors show the text too.
+    Python's own ``sys.excepthook`` looks only into real files up to 3.12, and ``sys.unraisablehook`` up to 3.14: there,
+    :func:`xtab.install_excepthook` makes uncaught errors show the text too.
 
     Args:
         code: what was compiled from the text, or a function of it. Its ``co_filename`` must be a name of its own, such
@@ -113,12 +114,13 @@ def _enter(name: str, lines: list[str], size: int) -> _Text:
     """Show lines under a name until what is returned is gone."""
     text = _Text(lines)
     _show(text, name, size)
-    weakref.finalize(text, _forget, name, _keys(name), lines).atexit = False
+    weakref.finalize(text, _forget, name, text.keys, lines).atexit = False
     return text
 
 
 def _show(text: _Text, name: str, size: int) -> None:
-    for key in _keys(name):
+    text.keys |= _keys(name)
+    for key in text.keys:
         there = linecache.cache.get(key)
         if there is None or len(there) == 1 or there[2] != text.lines:  # who has the same there may keep it
             linecache.cache[key] = (size, None, text.lines, name)
@@ -128,7 +130,19 @@ def _keys(name: str) -> set[str]:
     """What tools call a file: debuggers make the name of anything without angle brackets absolute (Lib/bdb.py)."""
     if name.startswith("<") and name.endswith(">"):
         return {name}
-    return {name, os.path.normcase(os.path.abspath(name))}  # noqa: PTH100 (as bdb does)
+    try:
+        return {name, os.path.normcase(os.path.abspath(name))}  # noqa: PTH100 (as bdb does)
+    except OSError:  # the working directory is gone: debuggers can't name the file either
+        return {name}
+
+
+def is_registered(filename: str) -> bool:
+    """Whether a file is one whose text was registered, and is there still.
+
+    >>> is_registered(__file__)
+    False
+    """
+    return filename in _texts
 
 
 def _forget(name: str, keys: set[str], lines: list[str]) -> None:
