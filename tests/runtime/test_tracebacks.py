@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
+import os
+import py_compile
 import sys
 import traceback
 import types
@@ -184,6 +187,38 @@ def test_equal_code_of_another_file_is_not_taken_for_it():
     assert one.frame.__code__ == two.frame.__code__
     outside = frames_outside(one.frame)
     assert (outside(one.frame()), outside(two.frame())) == (False, True)
+
+
+class Path:
+    def __fspath__(self):
+        return fail()
+
+
+def test_frozen_modules():
+    """They are compiled under a name that is no file's, unless Python was started without them."""
+    error = caught(os.path.join, Path(), "b")
+    assert "join" in names(error)
+    assert names(filter_traceback(error, frames_outside(os.path))) == ["caught", "__fspath__", "fail"]
+
+
+def test_modules_without_source(tmp_path, monkeypatch):
+    source = tmp_path / "xt_no_source.py"
+    source.write_text("def call(function):\n    return function()\n")
+    py_compile.compile(str(source), cfile=str(tmp_path / "xt_no_source.pyc"), dfile="elsewhere/xt_no_source.py")
+    source.unlink()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    library = importlib.import_module("xt_no_source")
+    try:
+        error = caught(library.call, fail)
+        assert names(filter_traceback(error, frames_outside(library))) == ["caught", "fail"]
+        exec(compile("def users(function):\n    return function()\n", "user.py", "exec"), vars(library))
+        error = caught(library.users, fail)
+        assert "users" in names(filter_traceback(error, frames_outside(library)))
+        library.__spec__ = None
+        library.__file__ = "another.pyc"
+        assert "call" in names(filter_traceback(caught(library.call, fail), frames_outside(library)))
+    finally:
+        sys.modules.pop("xt_no_source")
 
 
 def test_odd_namespaces_and_arguments():

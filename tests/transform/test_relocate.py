@@ -330,6 +330,18 @@ def test_wrong_types(arguments, message):
         relocate(compiled("f(1)"), **arguments)
 
 
+@pytest.mark.skipif(not hasattr(relocate, "__annotate__"), reason="annotations are evaluated at once before 3.14")
+def test_annotations_of_a_generic_function():
+    names = {}
+    exec(compiled("\ndef f[T](x: missing): ...\ndef g[T](x: T): ..."), names)
+    moved = relocate(names["f"], filename="there.py", lines=5)
+    with pytest.raises(NameError) as caught:
+        inspect.get_annotations(moved)
+    assert traceback.extract_tb(caught.value.__traceback__)[-1][:2] == ("there.py", 7)
+    names["g"].__annotate__ = names["f"].__annotate__
+    assert relocate(names["g"], lines=9).__annotate__ is names["f"].__annotate__, "it is another function's"
+
+
 def test_a_file_name_that_can_not_be_shown():
     with pytest.raises(xtab.XtabError, match=r"a file name without null characters, but found 'a\\x00b'"):
         relocate(compiled("f(1)"), filename="a\0b")

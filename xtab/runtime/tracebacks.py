@@ -8,7 +8,8 @@
 3. `put` sets what the interpreter sets, past what a class of exceptions makes of assignments: a frozen dataclass, say,
    refuses them.
 4. `frames_outside` says whose a frame is: a code object is a module's if it runs in that module's namespace and names
-   that module's file. So code that a library made for its user, and relocated, is the user's.
+   that module's file, or what a module is compiled as that is frozen or has no source. So code that a library made for
+   its user, and relocated, is the user's.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType, ModuleType, TracebackType
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import xtab
 from xtab.format.code import code_objects, code_of
@@ -120,7 +121,31 @@ def _module_of(frame: FrameType) -> str | None:
     module = sys.modules.get(name) if isinstance(name, str) else None
     if module is None or getattr(module, "__dict__", None) is not frame.f_globals:
         return None
-    return name if frame.f_globals.get("__file__", "") == frame.f_code.co_filename else None
+    return name if _is_own(frame.f_code.co_filename, frame.f_globals) else None
+
+
+def _is_own(filename: str, namespace: dict[str, Any]) -> bool:
+    """Whether the code of the module itself has that file name."""
+    file = namespace.get("__file__", "")
+    if filename == file:
+        return True
+    spec = namespace.get("__spec__")
+    if filename.startswith("<frozen "):
+        return filename == f"<frozen {getattr(spec, 'name', None)}>"
+    return isinstance(file, str) and file.endswith(".pyc") and filename == _stored_filename(file, spec)
+
+
+_stored_filenames: dict[str, str | None] = {}  # a recursion asks again and again
+
+
+def _stored_filename(file: str, spec: Any) -> str | None:
+    """The file name in the code of a module without source, which is that of where it was compiled."""
+    if file not in _stored_filenames:
+        try:
+            _stored_filenames[file] = spec.loader.get_code(spec.name).co_filename
+        except Exception:  # noqa: BLE001 (whoever made the loader, there is an error to be shown)
+            _stored_filenames[file] = None
+    return _stored_filenames[file]
 
 
 def splice_context(exc: _Error, ours: Ours) -> _Error:

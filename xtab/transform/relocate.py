@@ -126,8 +126,12 @@ def _moved_twin(function: FunctionType, wanted: _Wanted, mover: _Mover) -> Funct
 
 def _is_inside(function: FunctionType, outer: CodeType) -> bool:
     """Whether a function stands in the text of code: not so the annotations that a wrapper has of what it wraps."""
-    inside = function.__qualname__.startswith(f"{outer.co_qualname}.")
-    return inside and function.__code__.co_filename == outer.co_filename
+    if function.__code__.co_filename != outer.co_filename:
+        return False
+    if function.__qualname__ == "__annotate__":  # what 3.15 calls it for a generic function, whatever it is in
+        lines = {line for _, _, line in outer.co_lines()}
+        return function.__code__.co_firstlineno in lines
+    return function.__qualname__.startswith(f"{outer.co_qualname}.")
 
 
 def _moved_annotate(function: FunctionType, outer: CodeType, wanted: _Wanted, mover: _Mover) -> FunctionType:
