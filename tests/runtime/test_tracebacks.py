@@ -287,6 +287,21 @@ def test_a_cause():
     assert isinstance(error.__context__, KeyError)
 
 
+def test_chains_that_cross():
+    """What ours was raised in, where it is a cause itself; and what it was raised from, where it is a context."""
+    users, skip, error = KeyError("the user's"), Skip(), ValueError()
+    skip.__context__, error.__cause__ = users, skip
+    splice_context(error, Skip)
+    assert (error.__cause__, error.__context__, error.__suppress_context__) == (None, users, False)
+    skip, error = Skip(), ValueError()
+    skip.__context__, skip.__suppress_context__, error.__cause__ = users, True, skip
+    splice_context(error, Skip)
+    assert (error.__cause__, error.__context__) == (None, None), "it was not shown before"
+    skip, error = Skip(), ValueError()
+    skip.__cause__, error.__context__ = users, skip
+    assert splice_context(error, Skip).__context__ is users
+
+
 def test_a_suppressed_context_stays_suppressed():
     def hidden():
         try:

@@ -151,8 +151,9 @@ def _stored_filename(file: str, spec: Any) -> str | None:
 def splice_context(exc: _Error, ours: Ours) -> _Error:
     """Take an exception that only led control flow out of the chains of others.
 
-    What had it as its context gets the context that it had itself, and likewise for causes: what a user's exception was
-    raised in, or from, stays. `exc` itself and members of exception groups are never taken out.
+    What had it as its context gets the context that it had itself, and likewise for causes. If nothing would be left to
+    be shown, the context is whatever was shown of it: what a user's exception was raised in, or from, stays. `exc`
+    itself and members of exception groups are never taken out.
 
     Args:
         exc: the exception whose causes and contexts are looked through, all the way down.
@@ -174,14 +175,22 @@ def splice_context(exc: _Error, ours: Ours) -> _Error:
     ...     print(repr(splice_context(error, Skip).__context__))
     KeyError("the user's")
     """
-    known: dict[str, _Ends] = {"__cause__": {}, "__context__": {}}
+    causes: _Ends = {}
+    contexts: _Ends = {}
     for each in related(exc):
-        for link, ends in known.items():
-            last, found = _behind(each, ours, link, ends)
-            if last is not each:
-                suppressed = last.__suppress_context__ if link == "__cause__" else each.__suppress_context__
-                put(each, link, None if found is each else found)
-                put(each, "__suppress_context__", suppressed)  # setting a cause sets it
+        causing, cause = _behind(each, ours, "__cause__", causes)
+        last, context = _behind(each, ours, "__context__", contexts)
+        suppressed = each.__suppress_context__
+        if causing is not each:
+            put(each, "__cause__", None if cause is each else cause)
+            suppressed = causing.__suppress_context__
+            if cause is None and context is None and not suppressed:
+                _, context = _behind(causing, ours, "__context__", contexts)
+        if last is not each and context is None:
+            _, context = _behind(last, ours, "__cause__", causes)
+        if context is not each.__context__:
+            put(each, "__context__", None if context is each else context)
+        put(each, "__suppress_context__", suppressed)  # setting a cause sets it
     return exc
 
 
