@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from xtab.errors import UnsupportedVersionError
-from xtab.format.opcodes import CURRENT, SUPPORTED, Kind, for_version, shared
+from xtab.format.opcodes import CURRENT, SUPPORTED, OperandKind, for_version, shared
 
 TABLES = {version: for_version(version) for version in SUPPORTED}
 EVERY = pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: ".".join(map(str, table.version)))
@@ -58,7 +58,8 @@ def test_every_name_in_a_mapping_exists_somewhere(which):
 @EVERY
 def test_sets_are_not_empty_by_accident(table):
     """Each version has jumps both ways, terminators, all kinds of operands, pairs to keep, effects for all."""
-    for kind in (Kind.NONE, Kind.RAW, Kind.CONST, Kind.NAME, Kind.LOCAL, Kind.CELL, Kind.TARGET, Kind.WORD):
+    kinds = {kind for name, kind in vars(OperandKind).items() if name.isupper()}
+    for kind in kinds - {OperandKind.LOCAL_PAIR}:  # 3.11 and 3.12 have none of these
         assert [name for name, op in table.number.items() if table.kind[op] == kind]
     assert {1, 2} <= set(table.distance)
     assert any(table.stops)

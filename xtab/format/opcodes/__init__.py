@@ -11,9 +11,9 @@ from __future__ import annotations
 import sys
 
 from xtab.errors import UnsupportedVersionError
-from xtab.format.opcodes.table import Kind, Opcodes
+from xtab.format.opcodes.table import Opcodes, OperandKind
 
-__all__ = ["CURRENT", "SUPPORTED", "Kind", "Opcodes", "for_version"]
+__all__ = ["CURRENT", "SUPPORTED", "Opcodes", "OperandKind", "for_version"]
 
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 """The versions that xtab knows, as (major, minor)."""

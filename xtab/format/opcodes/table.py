@@ -9,10 +9,10 @@ from xtab.format.opcodes import shared, signatures
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Kind", "Opcodes"]
+__all__ = ["Opcodes", "OperandKind"]
 
 
-class Kind:
+class OperandKind:
     """What the operand of an opcode is."""
 
     NONE: Final = 0  #: there is none
@@ -77,19 +77,19 @@ class Opcodes:
         self.words: dict[int, tuple[str, ...]] = {self.number[name]: words for name, words in facts.OPERANDS.items()}
         kinds = bytearray(256)
         for op in self.number.values():
-            kinds[op] = Kind.RAW if op >= facts.FIRST_WITH_OPERAND else Kind.NONE
+            kinds[op] = OperandKind.RAW if op >= facts.FIRST_WITH_OPERAND else OperandKind.NONE
         for kind, ops in (
-            (Kind.CONST, self._by_number(shared.CONST)),
-            (Kind.NAME, self._by_number(shared.NAME)),
-            (Kind.LOCAL, self._by_number(shared.LOCAL)),
-            (Kind.LOCAL_PAIR, self._by_number(shared.LOCAL_PAIR)),
-            (Kind.CELL, self._by_number(shared.CELL)),
-            (Kind.TARGET, self._by_number(shared.JUMPS_FORWARD | shared.JUMPS_BACKWARD | facts.MARKS)),
-            (Kind.WORD, frozenset(self.words)),
+            (OperandKind.CONST, self._by_number(shared.CONST)),
+            (OperandKind.NAME, self._by_number(shared.NAME)),
+            (OperandKind.LOCAL, self._by_number(shared.LOCAL)),
+            (OperandKind.LOCAL_PAIR, self._by_number(shared.LOCAL_PAIR)),
+            (OperandKind.CELL, self._by_number(shared.CELL)),
+            (OperandKind.TARGET, self._by_number(shared.JUMPS_FORWARD | shared.JUMPS_BACKWARD | facts.MARKS)),
+            (OperandKind.WORD, frozenset(self.words)),
         ):
             for op in ops:
                 kinds[op] = kind
-        self.kind = bytes(kinds)  #: what the operand is, a `Kind`
+        self.kind = bytes(kinds)  #: what the operand is, an `OperandKind`
         self.first_with_operand: int = facts.FIRST_WITH_OPERAND
         self.compare_op: int = self.number["COMPARE_OP"]
         #: opcodes whose operand may be a cell or a free variable

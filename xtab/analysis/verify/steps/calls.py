@@ -23,7 +23,7 @@ from xtab.analysis.verify.kinds import (
     words_for,
 )
 from xtab.analysis.verify.machine import Fault
-from xtab.format.opcodes import CURRENT, Kind, signatures
+from xtab.format.opcodes import CURRENT, OperandKind, signatures
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
@@ -120,7 +120,7 @@ def _make_function(machine: Machine, arg: int) -> None:
     del machine.stack[-1]
     needed, makes_generator, trusted = code.detail
     function = _function(needed, 0, makes_generator, trusted)
-    if CURRENT.kind[machine.columns.opcodes[machine.index]] != Kind.NONE:
+    if CURRENT.kind[machine.columns.opcodes[machine.index]] != OperandKind.NONE:
         for bit, word in reversed(signatures.FUNCTION_PARTS):
             if arg & bit:
                 machine.need(1)
