@@ -27,7 +27,7 @@ from xtab.format.opcodes import CURRENT, OperandKind, signatures
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
-    from xtab.analysis.verify.signatures import Step
+    from xtab.analysis.verify.signatures import OpcodeStep
 
 __all__ = ["STEPS"]
 
@@ -169,7 +169,7 @@ def _function(needed: tuple[str, ...], given: int, makes_generator: bool, truste
     return Value(kinds, (needed, given, makes_generator, trusted))
 
 
-STEPS: dict[str, Step] = {
+STEPS: dict[str, OpcodeStep] = {
     "PRECALL": _precall,
     "CALL": _call_behind_precall if "PRECALL" in CURRENT.number else _call,
     "CALL_KW": _call_kw,
