@@ -98,8 +98,5 @@ LIMITS: dict[str, tuple[int, int]] = {
 }  # fmt: skip
 """The least and the greatest operand, where the operand stands for itself and not all numbers will do."""
 
-MUST_FOLLOW = {"YIELD_VALUE": "RESUME", "RETURN_GENERATOR": "POP_TOP"}
-"""What the interpreter takes for granted right behind an instruction."""
-
 LEADS_TO = {"FOR_ITER": "END_FOR", "SEND": "END_SEND"}
 """What a jump must lead to, since the interpreter skips it, or looks for it."""
