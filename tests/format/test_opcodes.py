@@ -67,6 +67,8 @@ def test_sets_are_not_empty_by_accident(table):
     assert all(table.adjacent.values())
     assert table.must_follow
     assert table.adjacent.keys() - table.must_follow == table.numbers(*shared.OTHERS_MAY_FOLLOW) & table.adjacent.keys()
+    assert sum(table.quiet) < sum(table.fills)
+    assert any(table.raises_again)
     assert len(table.keep_before) == {11: 1, 12: 3, 13: 3, 14: 4, 15: 4}[table.version[1]]
     assert bool(table.keep_as_target) == (table.version == (3, 11))
     assert any(table.runs_python)

@@ -233,6 +233,12 @@ RAISES_ON_SIGNAL = frozenset(
 QUIET = frozenset({"NOP", "NOT_TAKEN", "JUMP_FORWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
 """Instructions that the compiler leaves out of ranges in the midst of a block: they can't raise and move no values."""
 
+FILLERS = QUIET | {"JUMP_BACKWARD"}
+"""What the compiler leaves out of ranges in the midst of a block: these, and the ends of loops, where signals raise."""
+
+RAISES_AGAIN = frozenset({"CLEANUP_THROW", "END_ASYNC_FOR", "RERAISE"})
+"""These raise an exception that they find on the stack, where a handler or a throw() put it."""
+
 TAKEN_WHEN_RAISING = {"YIELD_VALUE": 0, "END_ASYNC_FOR": 1}
 """Values that are gone when these raise, where it is not all that they take: throw() raises at a YIELD_VALUE with another
 value in the place of the one that was taken."""

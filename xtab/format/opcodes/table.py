@@ -145,6 +145,8 @@ class Opcodes:
         self._effects: dict[int, int | Callable[[int], int]] = {
             op: facts.EFFECTS[name] for name, op in self.number.items()
         }
+        raises_again = self._by_number(shared.RAISES_AGAIN)
+        self.raises_again = bytes(op in raises_again for op in range(256))  #: 1 where what is on the stack is raised
         self._taken_when_raising = {self.number[name]: count for name, count in shared.TAKEN_WHEN_RAISING.items()}
         signals = self._by_number(shared.CANNOT_RAISE | shared.RAISES_ON_SIGNAL)
         self.raises_on_signal = bytes(op in signals for op in range(256))  #: 1 where nothing but a signal raises
@@ -152,6 +154,8 @@ class Opcodes:
         self.cannot_raise = bytes(op in cannot_raise for op in range(256))
         quiet = self._by_number(shared.QUIET)
         self.quiet = bytes(op in quiet for op in range(256))  #: 1 where a hole in a region means nothing
+        fillers = self._by_number(shared.FILLERS)
+        self.fills = bytes(op in fillers for op in range(256))  #: 1 where the compiler may have made one
         self._pushes: dict[int, int | Callable[[int], int]] = {
             self.number[name]: pushes for name, pushes in facts.PUSHES.items() if name in self.number
         }
