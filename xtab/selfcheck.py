@@ -10,7 +10,7 @@ import opcode
 import sys
 from typing import TYPE_CHECKING, Any
 
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.format.opcodes.shared import CELL, CONST, LOCAL, LOCAL_PAIR, NAME
 
 if TYPE_CHECKING:
@@ -61,9 +61,9 @@ def _operands() -> Iterator[str]:
     )
     jumps = {*opcode.hasjrel, *opcode.hasjabs}
     for name, number in CURRENT.number.items():
-        if (number in has_operand) != (CURRENT.kind[number] != Kind.NONE):
+        if (number in has_operand) != (CURRENT.kind[number] != OperandKind.NONE):
             yield f"{name}: kind {CURRENT.kind[number]} in xtab, operand {number in has_operand} here"
-        if (number in jumps) != (CURRENT.kind[number] == Kind.TARGET):
+        if (number in jumps) != (CURRENT.kind[number] == OperandKind.TARGET):
             yield f"{name}: kind {CURRENT.kind[number]} in xtab, jump {number in jumps} here"
         for what, names, numbers in groups:
             if (number in numbers) != (name in names):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from xtab import CodeParts
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
 from xtab.format.locations import assemble_location_table
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 HOLES = []
 FUNCTION, GENERATOR, RESUME = 3, 0x23, ["RESUME"]
@@ -187,7 +187,7 @@ def _():
 @hole("a call with a dict of keywords that others hold", "XT602")
 def _():
     callee = ["PUSH_NULL", ("LOAD_GLOBAL", 0)] if CURRENT.null_first else [("LOAD_GLOBAL", 0), "PUSH_NULL"]
-    flag = int(CURRENT.kind[CURRENT.number["CALL_FUNCTION_EX"]] != Kind.NONE)
+    flag = int(CURRENT.kind[CURRENT.number["CALL_FUNCTION_EX"]] != OperandKind.NONE)
     shared = [("LOAD_CONST", 1), ("BUILD_MAP", 0), ("COPY", 1), ("STORE_GLOBAL", 1)]
     return made(
         [*RESUME, *callee, *shared, ("CALL_FUNCTION_EX", flag), "RETURN_VALUE"], consts=(None, ()), names=("f", "d")

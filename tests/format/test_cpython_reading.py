@@ -179,9 +179,9 @@ def test_where_the_interpreter_would_hang_or_leave_the_table(table, fault, offse
 def test_a_table_may_end_one_byte_early():
     """A bytes object ends in a NUL, so that a missing last number is read as 0: depth 0, no lasti."""
     assert find_handler(b"\x81\x05\x0a", 4) == ExceptionTableEntry(2, 12, 20, 0, False)
-    entries, problems = parse_exception_table(b"\x81\x05\x0a", strict=False)
+    entries, faults = parse_exception_table(b"\x81\x05\x0a", strict=False)
     assert entries == [ExceptionTableEntry(2, 12, 20, 0, False)]
-    assert [(one.fault, one.offset) for one in problems] == [("truncated", 3)]
+    assert [(one.fault, one.offset) for one in faults] == [("truncated", 3)]
     assert parse_exception_table(b"\x81\x05", strict=False)[0] == []
 
 
@@ -190,7 +190,7 @@ TWO_OVERLONG = [("overlong varint", 0), ("overlong varint", 7), ("empty range", 
 
 
 @pytest.mark.parametrize(
-    "table,entries,faults",
+    "table,entries,expected",
     [
         ("81 01 03 00 05 01 02 85 01 02 00", [(1, 2, 3, 0), (5, 6, 2, 0)], [("missing start bit", 4)]),
         ("01 01 02 00", [(1, 2, 2, 0)], [("missing start bit", 0)]),
@@ -203,12 +203,12 @@ TWO_OVERLONG = [("overlong varint", 0), ("overlong varint", 7), ("empty range", 
         ("c0 01 01 02 00 85 00 40 02 00", [(1, 2, 2, 0), (5, 5, 2, 0)], TWO_OVERLONG),
     ],
 )
-def test_lenient_reading_goes_on_where_the_interpreter_does(table, entries, faults):
+def test_lenient_reading_goes_on_where_the_interpreter_does(table, entries, expected):
     """Behind a fault the next entry is the one that the linear search finds; what C can't hold is left out."""
-    read, problems = read_entries(bytes.fromhex(table), 1 << 31)
+    read, faults = read_entries(bytes.fromhex(table), 1 << 31)
     assert read == entries
-    assert [(one.fault, one.offset) for one in problems] == faults
-    assert str(first_fault(bytes.fromhex(table), 1 << 31)) == str(problems[0])
+    assert [(one.fault, one.offset) for one in faults] == expected
+    assert str(first_fault(bytes.fromhex(table), 1 << 31)) == str(faults[0])
 
 
 def test_reading_and_searching_agree():
@@ -217,8 +217,8 @@ def test_reading_and_searching_agree():
     tried = 0
     for _ in range(2000):
         table = bytes(rng.choice([0, 0, 128]) | rng.randrange(68) for _ in range(rng.randrange(30)))
-        entries, problems = read_entries(table, 1 << 30)
-        if any(one.fault in {"truncated", "value too large"} for one in problems):
+        entries, faults = read_entries(table, 1 << 30)
+        if any(one.fault in {"truncated", "value too large"} for one in faults):
             continue
         tried += 1
         for unit in range(0, 70, 7):

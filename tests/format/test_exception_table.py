@@ -97,8 +97,8 @@ def test_hostile_tables_are_refused(number):
     assert error.table == "exception table"
     assert 0 <= error.offset <= len(table)
     assert 0 <= error.entry <= table.count(0x80) + len(table) // 4
-    _, problems = parse_exception_table(table, strict=False, code_size=code_size)
-    assert str(problems[0]) == str(error)
+    _, faults = parse_exception_table(table, strict=False, code_size=code_size)
+    assert str(faults[0]) == str(error)
 
 
 FAULTS = [
@@ -137,14 +137,14 @@ def test_errors_say_where_and_what(table, where, expected, found):
 @settings(deadline=None, max_examples=250)
 def test_any_bytes(table, code_size):
     """Any bytes are read or refused; strict and lenient reading agree; what is read is written the same again."""
-    entries, problems = parse_exception_table(table, strict=False, code_size=code_size)
-    assert all(type(problem) is TableFormatError for problem in problems)
+    entries, faults = parse_exception_table(table, strict=False, code_size=code_size)
+    assert all(type(each) is TableFormatError for each in faults)
     refused = None
     try:
         strict = parse_exception_table(table, code_size=code_size)
     except TableFormatError as error:
         refused = error
-    assert str(refused) == str(problems[0] if problems else None)
+    assert str(refused) == str(faults[0] if faults else None)
     if refused is None:
         assert strict == entries
         assert assemble_exception_table(strict) == table

@@ -9,7 +9,7 @@ from mutation import Subject, mutation, named, pick, with_bytes, with_entries, w
 from units import entries_of, read_units
 
 from xtab.analysis.verify import CodeParts
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     import random
@@ -158,7 +158,7 @@ def unknown_opcode(rng: random.Random, subject: Subject) -> Tree | None:
 
 @mutation("5xx")
 def index_beyond_list(rng: random.Random, subject: Subject) -> Tree | None:
-    kinds = (Kind.CONST, Kind.NAME, Kind.LOCAL)
+    kinds = (OperandKind.CONST, OperandKind.NAME, OperandKind.LOCAL)
     largest = max(len(subject.tree.consts), len(subject.tree.names), subject.tree.nlocals + 60)
     unit = pick(rng, (unit for unit in read_units(subject.tree.code) if CURRENT.kind[unit.opcode] in kinds))
     fits = unit and largest << CURRENT.flag_bits[unit.opcode] < 256

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import xtab
 from xtab import Instruction
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.transform import blocks, emit
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if _END_FOR is None:
 
 def plain_instruction(name: str) -> Instruction:
     """An instruction that has no operand, or one on some versions, then 0."""
-    return Instruction(name) if CURRENT.kind[CURRENT.number[name]] == Kind.NONE else Instruction(name, 0)
+    return Instruction(name) if CURRENT.kind[CURRENT.number[name]] == OperandKind.NONE else Instruction(name, 0)
 
 
 def plain(a: Any, b: Any, *c: Any, d: Any = 1) -> Any:

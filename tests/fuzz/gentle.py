@@ -8,7 +8,7 @@ from mutation import Subject, mutation, named, pick, with_entries, with_unit
 from units import entries_of, read_units
 
 from xtab.analysis.verify import CodeParts
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     import random
@@ -88,14 +88,14 @@ def other_computation(rng: random.Random, subject: Subject) -> Tree | None:
     bits, words = CURRENT.flag_bits[unit.opcode], CURRENT.words.get(unit.opcode)
     index = rng.randrange(len(words) + 1) if words else (unit.arg >> bits) ^ rng.choice((0, 1, 2, 3))
     flags = unit.arg & (1 << bits) - 1 if rng.random() < 0.7 else rng.randrange(1 << bits)
-    if CURRENT.kind[unit.opcode] == Kind.NAME and subject.tree.names:
+    if CURRENT.kind[unit.opcode] == OperandKind.NAME and subject.tree.names:
         index = rng.randrange(len(subject.tree.names))
     return with_unit(subject.tree, unit, arg=index << bits | flags)
 
 
 @mutation()
 def other_variable(rng: random.Random, subject: Subject) -> Tree | None:
-    kinds = (Kind.LOCAL, Kind.CELL)
+    kinds = (OperandKind.LOCAL, OperandKind.CELL)
     unit = pick(rng, (unit for unit in read_units(subject.tree.code) if CURRENT.kind[unit.opcode] in kinds))
     count = subject.tree.nlocals + len(subject.tree.cellvars) + len(subject.tree.freevars)
     return with_unit(subject.tree, unit, arg=rng.randrange(count)) if unit and count else None
@@ -103,7 +103,7 @@ def other_variable(rng: random.Random, subject: Subject) -> Tree | None:
 
 @mutation()
 def two_other_variables(rng: random.Random, subject: Subject) -> Tree | None:
-    pairs = (unit for unit in read_units(subject.tree.code) if CURRENT.kind[unit.opcode] == Kind.LOCAL_PAIR)
+    pairs = (unit for unit in read_units(subject.tree.code) if CURRENT.kind[unit.opcode] == OperandKind.LOCAL_PAIR)
     unit, count = pick(rng, pairs), min(16, subject.tree.nlocals)
     return with_unit(subject.tree, unit, arg=rng.randrange(count) << 4 | rng.randrange(count)) if unit else None
 

@@ -11,7 +11,7 @@ from mutation import Subject, mutation
 import xtab
 from xtab import Instruction
 from xtab.analysis.verify import CodeParts
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     import random
@@ -66,7 +66,9 @@ def new_piece(rng: random.Random) -> list[Instruction]:
     for name, operand in rng.choice(PIECES):
         kind = CURRENT.kind[CURRENT.number[name]]
         made.append(
-            plain_instruction(name) if kind in (Kind.NONE, Kind.RAW) and operand is None else Instruction(name, operand)
+            plain_instruction(name)
+            if kind in (OperandKind.NONE, OperandKind.RAW) and operand is None
+            else Instruction(name, operand)
         )
     return made
 

@@ -14,7 +14,7 @@ from xtab.format.exception_table import (
     encode_varint,
     parse_exception_table,
 )
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -109,9 +109,14 @@ def _argument(tree: Tree, unit: Unit) -> str:
         return f"{unit.arg} (to {unit.target})"
     index, kind = unit.arg >> CURRENT.flag_bits[unit.opcode], CURRENT.kind[unit.opcode]
     variables = [*tree.varnames, *(name for name in tree.cellvars if name not in tree.varnames), *tree.freevars]
-    lists = {Kind.CONST: tree.consts, Kind.NAME: tree.names, Kind.LOCAL: variables, Kind.CELL: variables}
+    lists = {
+        OperandKind.CONST: tree.consts,
+        OperandKind.NAME: tree.names,
+        OperandKind.LOCAL: variables,
+        OperandKind.CELL: variables,
+    }
     values = lists.get(kind, CURRENT.words.get(unit.opcode, ()))
-    if kind == Kind.NONE:
+    if kind == OperandKind.NONE:
         return f"{unit.arg}" if unit.arg else ""
     if index >= len(values):
         return f"{unit.arg}"

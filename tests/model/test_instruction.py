@@ -11,7 +11,7 @@ import pytest
 
 import xtab
 from xtab import AssembleError, Cell, Free, Instruction, Location, Span, XtabError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 HERE = set(CURRENT.number)
 JUMP_IF_FALSE = next(name for name in ("POP_JUMP_IF_FALSE", "POP_JUMP_FORWARD_IF_FALSE") if name in HERE)
@@ -208,7 +208,7 @@ def test_pairs_of_locals():
         c, d = b, a
         return c, d
 
-    pairs = [each for each in xtab.decode(f).instructions if CURRENT.kind[each.opcode] == Kind.LOCAL_PAIR]
+    pairs = [each for each in xtab.decode(f).instructions if CURRENT.kind[each.opcode] == OperandKind.LOCAL_PAIR]
     assert ("b", "a") in [each.operand for each in pairs]
     new = with_new(f, Instruction("LOAD_FAST_LOAD_FAST", ("b", "a")), Instruction("STORE_FAST_STORE_FAST", ("b", "a")))
     assert new(1, 2) == (1, 2)  # b = a and a = b: first in, last out

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import xtab
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.decode import read_source
 from xtab.model.tables import Cell, Free, Tables, constant_key
 
@@ -61,7 +61,7 @@ def test_numbers_and_operands_are_inverse():
             source = read_source(code)
             tables = source.tables
             for opcode, arg in zip(source.opcodes, source.args, strict=True):
-                if CURRENT.kind[opcode] not in (Kind.NONE, Kind.TARGET):
+                if CURRENT.kind[opcode] not in (OperandKind.NONE, OperandKind.TARGET):
                     flags = arg & (1 << CURRENT.flag_bits[opcode]) - 1
                     operand = tables.operand(opcode, arg)
                     number = tables.number(opcode, operand, flags)

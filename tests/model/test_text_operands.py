@@ -8,7 +8,7 @@ import pytest
 
 from xtab import Location
 from xtab.errors import TextError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.text import from_text, to_text
 from xtab.model.text_operands import location_text, read_location
 from xtab.model.text_tokens import Scanner
@@ -72,13 +72,13 @@ def test_every_word_comes_back():
 
 def test_every_opcode_comes_back():
     operands = {
-        Kind.NONE: "", Kind.RAW: " 0", Kind.CONST: " 1", Kind.NAME: " x", Kind.LOCAL: " a", Kind.LOCAL_PAIR: " a, b",
-        Kind.CELL: " c", Kind.TARGET: " L1",
+        OperandKind.NONE: "", OperandKind.RAW: " 0", OperandKind.CONST: " 1", OperandKind.NAME: " x",
+        OperandKind.LOCAL: " a", OperandKind.LOCAL_PAIR: " a, b", OperandKind.CELL: " c", OperandKind.TARGET: " L1",
     }  # fmt: skip
     names = [name for name, number in CURRENT.number.items() if CURRENT.legal[number]]
     for name in names:
         kind = CURRENT.kind[CURRENT.number[name]]
-        if kind == Kind.WORD or CURRENT.distance[CURRENT.number[name]] == 2:
+        if kind == OperandKind.WORD or CURRENT.distance[CURRENT.number[name]] == 2:
             continue
         text = name + operands[kind]
         rows = to_text(from_text(f"function f(a, b)\n cells c\n {text}\n L1: NOP")).splitlines()

@@ -18,7 +18,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
 from xtab.format.exception_table import find_handler
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -223,7 +223,7 @@ def _made(source: Source, place: int, name: str, values: list[_Names], count: in
     if name == "LOAD_CONST" and source.operand(place) == ():
         return [()]
     kind = CURRENT.kind[source.opcodes[place]]
-    if name.startswith("LOAD_") and kind == Kind.LOCAL_PAIR:
+    if name.startswith("LOAD_") and kind == OperandKind.LOCAL_PAIR:
         return [(str(each),) for each in source.operand(place)]
     if name == "LOAD_ATTR" and count == 1 and len(values[0]) == 1 and values[0][0] != UNNAMED:
         return [(f"{values[0][0]}.{source.operand(place)}",)]

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Step", "Unwinding", "unwind"]
 
 
-_RAISES_AGAIN = CURRENT.numbers("RERAISE", "CLEANUP_THROW", "END_ASYNC_FOR")
 _PUSH_EXC_INFO, _POP_EXCEPT = CURRENT.number["PUSH_EXC_INFO"], CURRENT.number["POP_EXCEPT"]
 _LIST_APPEND = CURRENT.number["LIST_APPEND"]
 _DEEPEST, _HIGHEST = 1 << 12, 1 << 18
@@ -173,7 +172,7 @@ def _again(found: CodeMap, handler: int, region: Region) -> int | None:
         seen.add(here.place)
         opcode, arg = found.opcodes[here.place], found.args[here.place]
         on_top = here.height > 0 and here.ours >> (here.height - 1) & 1
-        if opcode in _RAISES_AGAIN and on_top:
+        if CURRENT.raises_again[opcode] and on_top:
             return here.place
         if opcode == _RAISE and not arg and here.handled and here.handling == 1 and explicit is None:
             explicit = here.place

@@ -46,13 +46,13 @@ def read_entries(table: bytes, code_units: int) -> tuple[list[Entry], list[Table
     An entry is left out when C can't read it without leaving the table or overflowing.
     """
     entries: list[Entry] = []
-    problems: list[TableFormatError] = []
+    faults: list[TableFormatError] = []
     for found in _walk(table, code_units):
         if isinstance(found, TableFormatError):
-            problems.append(found)
+            faults.append(found)
         else:
             entries.append(found)
-    return entries, problems
+    return entries, faults
 
 
 def first_fault(table: bytes, code_units: int) -> TableFormatError | None:

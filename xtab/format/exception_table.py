@@ -93,8 +93,8 @@ def parse_exception_table(
 
     >>> parse_exception_table(bytes.fromhex("82040a03"))
     [ExceptionTableEntry(start=4, end=12, target=20, depth=1, lasti=True)]
-    >>> entries, problems = parse_exception_table(bytes.fromhex("82040a"), strict=False)
-    >>> [problem.fault for problem in problems]
+    >>> entries, faults = parse_exception_table(bytes.fromhex("82040a"), strict=False)
+    >>> [error.fault for error in faults]
     ['truncated']
     """
     if isinstance(source, bytes):
@@ -111,9 +111,9 @@ def parse_exception_table(
             fault = first_fault(table, limit >> 1)
             if fault is not None:
                 raise fault from None
-    entries, problems = read_entries(table, limit >> 1)
+    entries, faults = read_entries(table, limit >> 1)
     in_bytes = [_in_bytes(entry) for entry in entries]
-    return in_bytes if strict else (in_bytes, problems)
+    return in_bytes if strict else (in_bytes, faults)
 
 
 def _in_bytes(entry: Entry) -> ExceptionTableEntry:

@@ -43,7 +43,6 @@ __all__ = [
     "line_at",
     "line_delta",
     "parse_location_table",
-    "resize_entry",
     "split_entries",
 ]
 
@@ -184,22 +183,6 @@ def entry_units(entry: bytes) -> int:
     if not entry:
         raise _no_start(entry, 0)
     return (entry[0] & 7) + 1
-
-
-def resize_entry(entry: bytes, units: int) -> bytes:
-    """The same entry for another number of code units.
-
-    Raises:
-        TableFormatError: `units` is not 1 to 8. More take several entries: :func:`encode_location` writes those.
-
-    >>> resize_entry(bytes.fromhex("8015"), 8).hex()
-    '8715'
-    """
-    if not 1 <= units <= _MAX_UNITS:
-        raise TableFormatError("units out of range", f"expected 1 to 8 code units, but found {units}", table=_TABLE)
-    if not entry or entry[0] < 128:
-        raise _no_start(entry, 0)
-    return bytes((entry[0] & 0xF8 | (units - 1),)) + entry[1:]
 
 
 def line_delta(entry: bytes) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model import copies, editing
 from xtab.model.arguments import require
 from xtab.model.instruction import NOT_GIVEN, Instruction, Span
@@ -378,7 +378,7 @@ class Body:
         """
         new = Instruction(opname, operand, flags=flags, location=location)
         kind = CURRENT.kind[new.opcode]
-        if kind in (Kind.LOCAL, Kind.LOCAL_PAIR, Kind.CELL):
+        if kind in (OperandKind.LOCAL, OperandKind.LOCAL_PAIR, OperandKind.CELL):
             self._source.tables.check(new.opcode, operand)
         return new
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xtab.errors import XtabError
 from xtab.format.locations import Location
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -164,11 +164,11 @@ class Instruction:
             raise XtabError(msg)
         kind = CURRENT.kind[opcode]
         if operand is NOT_GIVEN:
-            if kind not in (Kind.NONE, Kind.TARGET):
+            if kind not in (OperandKind.NONE, OperandKind.TARGET):
                 msg = f"expected an operand for {CURRENT.name[opcode]}, but found none"
                 raise XtabError(msg)
-            operand = RAW if kind == Kind.NONE else None
-        elif kind == Kind.NONE:
+            operand = RAW if kind == OperandKind.NONE else None
+        elif kind == OperandKind.NONE:
             msg = f"expected no operand for {CURRENT.name[opcode]}, but found {operand!r}"
             raise XtabError(msg)
         self._source = None
@@ -198,7 +198,7 @@ class Instruction:
         """Lead a jump to what stands instead of its target. That touches no other field: it may stay in a stretch."""
         at = self._at
         if isinstance(at, Fields):
-            if CURRENT.kind[at.opcode] == Kind.TARGET and at.operand in instead:
+            if CURRENT.kind[at.opcode] == OperandKind.TARGET and at.operand in instead:
                 at.operand, at.arg = instead[at.operand], 0
             return
         source = self._source
@@ -222,7 +222,7 @@ class Instruction:
         operand, flags = self.operand, self.flags
         fields = self._touch()
         fields.opcode = opcode_number(op)
-        fields.operand = RAW if CURRENT.kind[fields.opcode] == Kind.NONE else operand
+        fields.operand = RAW if CURRENT.kind[fields.opcode] == OperandKind.NONE else operand
         fields.arg = flags & _flag_mask(fields.opcode)
         if fields.opcode == CURRENT.compare_op:
             fields.arg = CURRENT.comparison_flags(operand)
@@ -250,12 +250,12 @@ class Instruction:
     @operand.setter
     def operand(self, operand: Any) -> None:
         kind = CURRENT.kind[self.opcode]
-        if kind == Kind.NONE:
+        if kind == OperandKind.NONE:
             msg = f"expected no operand for {self.opname}, but found {operand!r}"
             raise XtabError(msg)
         flags = self.flags
         fields = self._touch()
-        fields.arg = 0 if kind == Kind.TARGET else flags
+        fields.arg = 0 if kind == OperandKind.TARGET else flags
         if fields.opcode == CURRENT.compare_op:  # which results make it true belongs to the operator
             fields.arg = flags & ~15 | CURRENT.comparison_flags(operand)
         fields.operand = operand
@@ -300,7 +300,7 @@ class Instruction:
     @property
     def is_jump(self) -> bool:
         """Whether the operand is another instruction."""
-        return CURRENT.kind[self.opcode] == Kind.TARGET
+        return CURRENT.kind[self.opcode] == OperandKind.TARGET
 
     @property
     def location(self) -> Location | None:
@@ -335,7 +335,7 @@ class Instruction:
         """A new instruction with the same opcode, operand, flags, location, span and target."""
         new = Instruction.__new__(Instruction)
         new._source = None
-        operand = self.operand if CURRENT.kind[self.opcode] != Kind.NONE else RAW
+        operand = self.operand if CURRENT.kind[self.opcode] != OperandKind.NONE else RAW
         new._at = Fields(self.opcode, self.flags, operand, self.location, -1)
         new._span = self._span
         return new
@@ -349,10 +349,10 @@ class Instruction:
     def __repr__(self) -> str:
         kind = CURRENT.kind[self.opcode]
         parts = [repr(self.opname)]
-        if kind == Kind.TARGET:
+        if kind == OperandKind.TARGET:
             target = self.operand
             parts.append(f"<{target.opname}>" if isinstance(target, Instruction) else repr(target))
-        elif kind != Kind.NONE:
+        elif kind != OperandKind.NONE:
             parts.append(repr(self.operand))
         if self.flags:
             parts.append(f"flags={self.flags}")

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["protect_run", "unprotect"]
 
-_FILLERS = {"NOP", "NOT_TAKEN", "JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT"}
-"""What the compiler leaves without a handler in the middle of a block."""
-_IS_FILLER = bytes(name in _FILLERS for name in CURRENT.name)
-
 
 def protect_run(
     body: Body, first: Instruction, last: Instruction, target: Instruction, depth: int | None, *, lasti: bool
@@ -135,7 +131,7 @@ def _nearest(instructions: Iterable[Instruction]) -> Instruction | None:
 
 
 def _is_hole(instruction: Instruction) -> bool:
-    return instruction.exn_tab_entry is None and _IS_FILLER[instruction.opcode] != 0
+    return instruction.exn_tab_entry is None and CURRENT.fills[instruction.opcode] != 0
 
 
 def _extents(instructions: Iterable[Instruction]) -> Counter[Span]:

@@ -13,7 +13,7 @@ from itertools import compress, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import AssembleError, XtabError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.depths import measure
 from xtab.model.flow import Entry, Shape
 from xtab.model.instruction import RAW, Fields, Instruction, Span
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BodyShape", "read_body"]
 
-_NAMES_VARIABLES = bytes(kind in (Kind.LOCAL, Kind.LOCAL_PAIR, Kind.CELL) for kind in CURRENT.kind)
-_NO_NUMBER = (Kind.NONE, Kind.TARGET)
+_NAMES_VARIABLES = bytes(kind in (OperandKind.LOCAL, OperandKind.LOCAL_PAIR, OperandKind.CELL) for kind in CURRENT.kind)
+_NO_NUMBER = (OperandKind.NONE, OperandKind.TARGET)
 _BYTES = [bytes((value,)) for value in range(256)]
 
 
@@ -159,7 +159,7 @@ def _targets(
     jumps, old_targets, led = source.jumps, source.targets, source.led
     for place, old, length in places.parts:
         if old < 0:
-            if length == 1 and CURRENT.kind[opcodes[place]] == Kind.TARGET:
+            if length == 1 and CURRENT.kind[opcodes[place]] == OperandKind.TARGET:
                 target = places.find(instructions[place].operand)
                 if target is None:
                     raise _no_target(instructions[place], place)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.slices import LocationSlices
 from xtab.model.tables import Tables
 
@@ -81,4 +81,4 @@ class Source:
 
     def is_jump(self, place: int) -> bool:
         """Whether the operand at `place` is another instruction."""
-        return CURRENT.kind[self.opcodes[place]] == Kind.TARGET
+        return CURRENT.kind[self.opcodes[place]] == OperandKind.TARGET

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xtab.errors import DecodeError, XtabError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -122,30 +122,30 @@ class Tables:
     def operand(self, opcode: int, arg: int) -> Any:  # noqa: PLR0911  # one a kind
         """What operand `arg` of `opcode` stands for."""
         kind = CURRENT.kind[opcode]
-        if kind == Kind.NONE:
+        if kind == OperandKind.NONE:
             return None
-        if kind == Kind.RAW:
+        if kind == OperandKind.RAW:
             return arg
         index = arg >> CURRENT.flag_bits[opcode]
         try:
-            if kind == Kind.CONST:
+            if kind == OperandKind.CONST:
                 return self.consts[index]
-            if kind == Kind.NAME:
+            if kind == OperandKind.NAME:
                 return self.names[index]
-            if kind == Kind.WORD:
+            if kind == OperandKind.WORD:
                 return CURRENT.words[opcode][index]
             variables = self.variables()
-            if kind == Kind.LOCAL_PAIR:
+            if kind == OperandKind.LOCAL_PAIR:
                 return variables[self.current_variable(arg >> 4)], variables[self.current_variable(arg & 15)]
             name = variables[self.current_variable(index)]
-            return Cell(name) if kind == Kind.CELL and not isinstance(name, Free) else name
+            return Cell(name) if kind == OperandKind.CELL and not isinstance(name, Free) else name
         except IndexError:
             msg = f"expected an operand of {CURRENT.name[opcode]} that is in the code object's lists, but found {arg}"
             raise DecodeError(msg) from None
 
     def current_number(self, opcode: int, arg: int) -> int:
         """The number that operand `arg` of the code object must have now, where it names variables."""
-        if CURRENT.kind[opcode] == Kind.LOCAL_PAIR:
+        if CURRENT.kind[opcode] == OperandKind.LOCAL_PAIR:
             high, low = self.current_variable(arg >> 4), self.current_variable(arg & 15)
             if high > 15 or low > 15:
                 names = self.operand(opcode, arg)
@@ -159,19 +159,19 @@ class Tables:
         New names and constants are added. Raises XtabError with the words to put behind "instruction n:".
         """
         kind = CURRENT.kind[opcode]
-        if kind == Kind.CONST:
+        if kind == OperandKind.CONST:
             return self._find("consts", self.consts, operand, constant_key(operand))
-        if kind == Kind.RAW:
+        if kind == OperandKind.RAW:
             number: int = _checked(operand, int, "a number", opcode)
             return number
-        if kind == Kind.WORD:
+        if kind == OperandKind.WORD:
             return self._word(opcode, operand) << CURRENT.flag_bits[opcode] | flags
-        if kind == Kind.LOCAL_PAIR:
+        if kind == OperandKind.LOCAL_PAIR:
             return self._pair(opcode, operand)
         name = _checked(operand, str, "a name", opcode)
-        if kind == Kind.NAME:
+        if kind == OperandKind.NAME:
             return self._find("names", self.names, name, name) << CURRENT.flag_bits[opcode] | flags
-        if kind == Kind.CELL or isinstance(name, (Cell, Free)):
+        if kind == OperandKind.CELL or isinstance(name, (Cell, Free)):
             return self._cell(opcode, name)
         if name not in self.varnames and (name in self.cellvars or name in self.freevars):
             raise XtabError(

@@ -15,7 +15,7 @@ import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from xtab.format.locations import Location
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.tables import Cell, Free
 from xtab.model.text_tokens import name_text
 
@@ -59,19 +59,19 @@ class Operands:
     def text(self, opcode: int, arg: int) -> list[str]:
         """The words for an operand, its flags included."""
         kind = CURRENT.kind[opcode]
-        if kind == Kind.NONE:
+        if kind == OperandKind.NONE:
             return [f"[{arg}]"] if arg else []
-        if kind == Kind.RAW:
+        if kind == OperandKind.RAW:
             return [str(arg)]
-        if kind == Kind.LOCAL_PAIR:
+        if kind == OperandKind.LOCAL_PAIR:
             return [self._pair(arg)]
         bits = CURRENT.flag_bits[opcode]
         index, flags = arg >> bits, arg & (1 << bits) - 1
-        if kind == Kind.WORD:
+        if kind == OperandKind.WORD:
             words = CURRENT.words[opcode]
             return [words[index] if index < len(words) else f"[{index}]", *_flag_texts(opcode, index, flags)]
-        if kind in (Kind.CONST, Kind.NAME):
-            which = "consts" if kind == Kind.CONST else "names"
+        if kind in (OperandKind.CONST, OperandKind.NAME):
+            which = "consts" if kind == OperandKind.CONST else "names"
             text = self._item(which, index)
         else:
             text = self._variable(opcode, index)
@@ -86,7 +86,7 @@ class Operands:
         return text
 
     def _variable(self, opcode: int, index: int) -> str:
-        if CURRENT.kind[opcode] == Kind.CELL:
+        if CURRENT.kind[opcode] == OperandKind.CELL:
             text = self._cells.get(index)
             if text is not None and opcode == self._make_cell:
                 self.made_cells.setdefault(text)
@@ -201,18 +201,18 @@ def read_operand(scan: Scanner, opcode: int, constant: Callable[[Scanner], Any])
         TextError: something else stands here.
     """
     kind, name = CURRENT.kind[opcode], CURRENT.name[opcode]
-    if kind == Kind.WORD:
+    if kind == OperandKind.WORD:
         return _read_word(scan, opcode)
-    item = None if kind == Kind.RAW else scan.take(_ITEM)
+    item = None if kind == OperandKind.RAW else scan.take(_ITEM)
     if item is not None:
         return Item(scan.number("the number of an item", item[1]))
-    if kind == Kind.RAW:
+    if kind == OperandKind.RAW:
         return scan.number(f"a number for {name}")
-    if kind == Kind.CONST:
+    if kind == OperandKind.CONST:
         return constant(scan)
-    if kind == Kind.NAME:
+    if kind == OperandKind.NAME:
         return scan.name(f"a name for {name}")
-    if kind != Kind.LOCAL_PAIR:
+    if kind != OperandKind.LOCAL_PAIR:
         return _read_variable(scan, f"a variable for {name}")
     first = _read_variable(scan, f"two variables for {name}")
     scan.expect(_COMMA, f"',' and a second variable for {name}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from xtab.errors import AssembleError, StackError, TextError, XtabError
 from xtab.format.locations import encode_location
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.assemble import assemble, code_bytes, exception_table, tables_to_write
 from xtab.model.body import Body
 from xtab.model.decode import read_source
@@ -189,9 +189,9 @@ class _Unit:
             scan.fail(f"an instruction of CPython {CURRENT.python}", f"{name[:60]!r}{hint}", word.start())
         kind = CURRENT.kind[opcode]
         operand: Any = None
-        if kind == Kind.TARGET:
+        if kind == OperandKind.TARGET:
             operand = scan.expect(_NAME, f"the label that {name} leads to")[0]
-        elif kind != Kind.NONE:
+        elif kind != OperandKind.NONE:
             operand = read_operand(scan, opcode, self._constant)
         elif scan.take(_BRACKET):
             operand = Item(scan.number("a number"))
@@ -202,7 +202,7 @@ class _Unit:
             if said[0] == self._location:
                 self._seams.add(len(self._instructions))
             self._location = said[0]
-        scan.expect_end(f"the end of the line behind {name}" + " and its operand" * (kind != Kind.NONE))
+        scan.expect_end(f"the end of the line behind {name}" + " and its operand" * (kind != OperandKind.NONE))
         self._add(opcode, operand, suffixes.flags, scan.line)
         if suffixes.wide:
             self._wide[len(self._instructions) - 1] = suffixes.wide
@@ -211,18 +211,18 @@ class _Unit:
         """Make the instruction."""
         kind = CURRENT.kind[opcode]
         span = self._open[-1][0] if self._open else None
-        if isinstance(operand, Item) or kind in (Kind.NONE, Kind.TARGET):
+        if isinstance(operand, Item) or kind in (OperandKind.NONE, OperandKind.TARGET):
             made = Instruction.__new__(Instruction)
             made._source = None
-            made._at = Fields(opcode, 0, RAW if kind != Kind.TARGET else None, self._location, -1)
+            made._at = Fields(opcode, 0, RAW if kind != OperandKind.TARGET else None, self._location, -1)
             made.exn_tab_entry = span
         else:
             made = Instruction(opcode, operand, flags=flags, location=self._location, exn_tab_entry=span)
         if isinstance(operand, Item):
             self._items.append((len(self._instructions), operand, flags or 0))
-        elif kind == Kind.TARGET:
+        elif kind == OperandKind.TARGET:
             self._targets.append((made, operand, line))
-        elif kind in (Kind.CELL, Kind.LOCAL, Kind.LOCAL_PAIR):
+        elif kind in (OperandKind.CELL, OperandKind.LOCAL, OperandKind.LOCAL_PAIR):
             for name in (operand,) if isinstance(operand, str) else operand:
                 self._note_variable(opcode, name)
         self._instructions.append(made)
@@ -233,7 +233,7 @@ class _Unit:
         said = isinstance(name, Free)
         if opcode == _MAKE_CELL and not said:
             self._cells.setdefault(str(name))
-        elif said or (CURRENT.kind[opcode] == Kind.CELL and not isinstance(name, Cell)):
+        elif said or (CURRENT.kind[opcode] == OperandKind.CELL and not isinstance(name, Cell)):
             self._free[str(name)] = said or self._free.get(name, False)
 
     def _begin_span(self, scan: Scanner) -> None:

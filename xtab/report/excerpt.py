@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from xtab.errors import XtabError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.format.units import split_code
 from xtab.model.decode import read_source
 from xtab.model.depths import measure
@@ -81,7 +81,7 @@ def _depths(parts: CodeParts, instructions: list[RawInstruction]) -> list[int | 
 def _operand(parts: CodeParts, instruction: RawInstruction) -> str:
     """What the operand stands for; of a jump the offset it leads to."""
     _, opcode, arg, _, _ = instruction
-    if CURRENT.name[opcode] is not None and CURRENT.kind[opcode] == Kind.TARGET:
+    if CURRENT.name[opcode] is not None and CURRENT.kind[opcode] == OperandKind.TARGET:
         distance = 2 * arg if CURRENT.distance[opcode] == 1 else -2 * arg
         return f"to {instruction.end + distance}"
     return operand_text(parts, opcode, arg)

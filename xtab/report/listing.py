@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.analysis.code_map import CodeMap
 from xtab.analysis.verify import CodeParts, Problem, verify_parts
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.report.operands import operand_text
 
 if TYPE_CHECKING:
@@ -178,10 +178,11 @@ def _rows(found: CodeMap) -> Iterator[Row]:
     for place, (opcode, arg) in enumerate(zip(found.opcodes, found.args, strict=True)):
         offset, target = found.offset(place), source.targets.get(place)
         leads_to = None if target is None else found.offset(target)
-        loaded = code.co_consts[arg] if CURRENT.kind[opcode] == Kind.CONST and arg < len(code.co_consts) else None
+        kind = CURRENT.kind[opcode]
+        loaded = code.co_consts[arg] if kind == OperandKind.CONST and arg < len(code.co_consts) else None
         yield Row(
             offset, found.offset(place + 1), source.location(place), depths[place],
-            str(CURRENT.name[opcode]), None if CURRENT.kind[opcode] == Kind.NONE else arg,
+            str(CURRENT.name[opcode]), None if kind == OperandKind.NONE else arg,
             operand_text(parts, opcode, arg) if target is None else f"to {labels.get(target, leads_to)}",
             labels.get(place), leads_to, chains[found.innermost[place]],
             tuple(handlers.get(offset, ())), loaded if isinstance(loaded, CodeType) else None,

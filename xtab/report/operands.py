@@ -7,7 +7,7 @@ import reprlib
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.format.printable import one_line
 
 if TYPE_CHECKING:
@@ -61,20 +61,20 @@ def operand_text(tables: _Tables, opcode: int, arg: int) -> str:  # noqa: PLR091
     Distances of jumps are not resolved: whoever calls this knows where the target is.
     """
     kind = CURRENT.kind[opcode]
-    if CURRENT.name[opcode] is None or kind == Kind.NONE:
+    if CURRENT.name[opcode] is None or kind == OperandKind.NONE:
         return str(arg) if arg else ""
     index = arg >> CURRENT.flag_bits[opcode]
     try:
-        if kind == Kind.CONST:
+        if kind == OperandKind.CONST:
             return constant_text(tables.consts[index])
-        if kind == Kind.NAME:
+        if kind == OperandKind.NAME:
             return _with_flags(opcode, arg, one_line(tables.names[index]))
-        if kind == Kind.WORD:
+        if kind == OperandKind.WORD:
             return _with_flags(opcode, arg, CURRENT.words[opcode][index])
         variables = tables.variables
-        if kind == Kind.LOCAL_PAIR:
+        if kind == OperandKind.LOCAL_PAIR:
             return one_line(f"{variables[arg >> 4]}, {variables[arg & 15]}")
-        if kind in {Kind.LOCAL, Kind.CELL}:
+        if kind in {OperandKind.LOCAL, OperandKind.CELL}:
             return one_line(variables[index])
         return _RAW.get(str(CURRENT.name[opcode]), str)(arg) or str(arg)
     except (IndexError, TypeError):

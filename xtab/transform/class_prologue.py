@@ -16,7 +16,7 @@ from __future__ import annotations
 from inspect import CO_OPTIMIZED
 from typing import TYPE_CHECKING, Any
 
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.format.units import join_code, prefixes_for, split_code
 from xtab.model.assemble import assemble
 from xtab.model.decode import decode
@@ -99,7 +99,7 @@ class _Constants:
         self._instructions = instructions
         self._uses = [0] * len(self.values)
         for each in instructions:
-            if CURRENT.kind[each.opcode] == Kind.CONST and each.arg < len(self._uses):
+            if CURRENT.kind[each.opcode] == OperandKind.CONST and each.arg < len(self._uses):
                 self._uses[each.arg] += 1
 
     def exchange(self, index: int, value: Any) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from xtab.errors import XtabError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.arguments import instructions_given, require
 from xtab.model.instruction import Instruction
 from xtab.model.tables import Cell, Free
@@ -439,6 +439,6 @@ def _call_with_collections(
         named.append(Instruction("BUILD_MAP", len(keywords)))
         if double_star is not None:
             named += [*_operand(double_star, "double_star"), Instruction("DICT_MERGE", 1)]
-    if CURRENT.kind[_HAS["CALL_FUNCTION_EX"]] == Kind.NONE:
+    if CURRENT.kind[_HAS["CALL_FUNCTION_EX"]] == OperandKind.NONE:
         return [*positional, *(named or [Instruction("PUSH_NULL")]), Instruction("CALL_FUNCTION_EX")]
     return [*positional, *named, Instruction("CALL_FUNCTION_EX", int(bool(named)))]

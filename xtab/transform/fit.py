@@ -10,7 +10,7 @@ from inspect import CO_NEWLOCALS, CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from typing import TYPE_CHECKING
 
 from xtab.errors import RewriteError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.assemble import assemble
 from xtab.model.decode import decode, read_source
 from xtab.model.instruction import Instruction
@@ -126,4 +126,4 @@ def _reordered(code: CodeType, wanted: tuple[str, ...]) -> CodeType:
 
 
 def _is_pair(instruction: Instruction) -> bool:
-    return CURRENT.kind[instruction.opcode] == Kind.LOCAL_PAIR
+    return CURRENT.kind[instruction.opcode] == OperandKind.LOCAL_PAIR

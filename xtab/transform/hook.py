@@ -19,7 +19,7 @@ from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import EditError, XtabError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.arguments import instructions_given, require
 from xtab.model.instruction import Instruction
 from xtab.model.stack import stack_depths
@@ -243,7 +243,7 @@ def _site(instructions: Sequence[Instruction], first: int, last: int, slots: lis
     count, keywords, named = call.operand or 0, (), None
     unpacked = call.opname == "CALL_FUNCTION_EX"
     if unpacked:
-        above = 1 + (CURRENT.kind[call.opcode] == Kind.NONE or count & 1)
+        above = 1 + (CURRENT.kind[call.opcode] == OperandKind.NONE or count & 1)
         named = slots[-1] if above == 2 else None
     else:
         above = count + (call.opname == "CALL_KW")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     from xtab.model.instruction import Instruction
@@ -20,7 +20,7 @@ def taken_and_made(instruction: Instruction) -> tuple[int, int]:
     (3, 1)
     """
     opcode = instruction.opcode
-    arg = int(instruction.operand) if CURRENT.kind[opcode] == Kind.RAW else instruction.flags
+    arg = int(instruction.operand) if CURRENT.kind[opcode] == OperandKind.RAW else instruction.flags
     taken = CURRENT.taken(opcode, arg)
     return taken, CURRENT.effect(opcode, arg) + taken
 

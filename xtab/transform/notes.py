@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xtab.format.opcodes import CURRENT
 from xtab.model.instruction import Instruction, Span
 from xtab.transform.emit import call_method, duplicate, load_const, pop
 
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from xtab.model.body import Body
 
 __all__ = ["add_notes"]
-
-_RAISES_AGAIN = {"CLEANUP_THROW", "END_ASYNC_FOR", "RERAISE"}
 
 
 def add_notes(body: Body, decoded: Container[Instruction], text: str) -> None:
@@ -68,7 +67,8 @@ def add_notes(body: Body, decoded: Container[Instruction], text: str) -> None:
 
 
 def _raises_again(instruction: Instruction) -> bool:
-    return instruction.opname in _RAISES_AGAIN or (instruction.opname == "RAISE_VARARGS" and instruction.operand == 0)
+    bare = instruction.opname == "RAISE_VARARGS" and instruction.operand == 0
+    return bare or CURRENT.raises_again[instruction.opcode] != 0
 
 
 def _depth(outer: Span | None, more: int = 0) -> int | None:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 from xtab.errors import RelocationError
 from xtab.format.code import code_objects
 from xtab.format.locations import Location, LocationEntry, assemble_location_table, parse_location_table
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.format.units import split_code
 from xtab.transform.arguments import check_filename, check_types
 from xtab.transform.class_prologue import with_class_facts
@@ -240,7 +240,7 @@ def _loads(code: CodeType) -> Iterator[tuple[CodeType, Location]]:
             entry = next(entries, None)
         if entry is None:
             return
-        if CURRENT.kind[each.opcode] == Kind.CONST and entry.location is not None:
+        if CURRENT.kind[each.opcode] == OperandKind.CONST and entry.location is not None:
             for constant in code.co_consts[each.arg : each.arg + 1]:  # none in broken code, which stays as it is
                 if isinstance(constant, CodeType):
                     yield constant, entry.location

@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING
 
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ def become(old: Instruction, new: Instruction) -> None:
     Instruction('LOAD_CONST', 1)
     """
     old.opcode = new.opcode
-    if CURRENT.kind[new.opcode] != Kind.NONE:
+    if CURRENT.kind[new.opcode] != OperandKind.NONE:
         old.operand = new.operand
         old.flags = new.flags
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xtab.errors import TableFormatError
 from xtab.format.exception_table import encode_varint
 from xtab.format.locations import LocationEntry, assemble_location_table, parse_location_table
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.format.units import RawInstruction, join_code, prefixes_for, split_code
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONSTS", "NAMES", "CutCode", "RawEntry", "count_not_nops", "read_raw_entries", "write_raw_entries"]
 
-CONSTS, NAMES = ("consts", Kind.CONST), ("names", Kind.NAME)
+CONSTS, NAMES = ("consts", OperandKind.CONST), ("names", OperandKind.NAME)
 """Arguments of `CutCode.unused` and `CutCode.without_items`."""
 _NOP = RawInstruction(0, CURRENT.nop, 0, 0, b"")
 
@@ -120,7 +120,7 @@ class CutCode:
 
         Args:
             field: ``"consts"`` or ``"names"``.
-            kind: the `Kind` of the operands that are places in it.
+            kind: the `OperandKind` of the operands that are places in it.
         """
         bits = CURRENT.flag_bits
         used = {each.arg >> bits[each.opcode] for each in self.instructions if CURRENT.kind[each.opcode] == kind}

@@ -18,7 +18,7 @@ from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from xtab.errors import XtabError
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.arguments import require
 from xtab.model.decode import decode
 from xtab.model.instruction import Instruction, Span
@@ -283,16 +283,16 @@ class _Insertion:
             value = emit.load_const(operand) if opname == "RETURN_CONST" else []
             return [*value, Instruction("JUMP_FORWARD", end)]
         kind = CURRENT.kind[instruction.opcode]
-        if kind == Kind.LOCAL_PAIR:
+        if kind == OperandKind.LOCAL_PAIR:
             verbs = [verb for verb in opname.split("_") if verb in ("LOAD", "STORE")]
             return [
                 each for verb, name in zip(verbs, operand, strict=True) for each in self._fast(f"{verb}_FAST", name)
             ]
-        if kind == Kind.LOCAL:
+        if kind == OperandKind.LOCAL:
             return self._fast(opname, operand)
         if opname in ("LOAD_CLOSURE", "MAKE_CELL"):
             return self._cell(operand) if opname == "LOAD_CLOSURE" else self._made_cell(operand)
-        if kind == Kind.CELL:
+        if kind == OperandKind.CELL:
             return self._through_cell(opname.partition("_")[0], operand)
         return None
 
@@ -345,9 +345,9 @@ def _is_bound_to_code(value: Any) -> bool:
 def _variables(instruction: Instruction) -> tuple[str, ...]:
     """The names of the variables that an instruction names."""
     kind, operand = CURRENT.kind[instruction.opcode], instruction.operand
-    if kind == Kind.LOCAL_PAIR:
+    if kind == OperandKind.LOCAL_PAIR:
         return tuple(map(str, operand))
-    return (str(operand),) if kind in (Kind.LOCAL, Kind.CELL) else ()
+    return (str(operand),) if kind in (OperandKind.LOCAL, OperandKind.CELL) else ()
 
 
 def _only_reads(instruction: Instruction) -> bool:

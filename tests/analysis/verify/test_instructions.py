@@ -6,7 +6,7 @@ from xtab import CodeParts, verify_parts
 from xtab.analysis.verify.columns import read_instructions
 from xtab.analysis.verify.instructions import check_operands, read_targets
 from xtab.analysis.verify.report import Report
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.testing.code_parts import with_instructions
 
 PARTS = CodeParts.of(lambda x: x)._replace(consts=(None,), names=("a",))
@@ -21,7 +21,10 @@ def checked(lines, check):
 
 
 INDEXED = [
-    op for op in range(256) if CURRENT.legal[op] and CURRENT.kind[op] in (Kind.CONST, Kind.NAME, Kind.LOCAL, Kind.CELL)
+    op
+    for op in range(256)
+    if CURRENT.legal[op]
+    and CURRENT.kind[op] in (OperandKind.CONST, OperandKind.NAME, OperandKind.LOCAL, OperandKind.CELL)
 ]
 
 
@@ -35,7 +38,7 @@ def test_indices_below_the_length_pass_and_no_others(op):
 
 @pytest.mark.parametrize(
     "op",
-    [op for op in range(256) if CURRENT.legal[op] and CURRENT.kind[op] == Kind.NONE],
+    [op for op in range(256) if CURRENT.legal[op] and CURRENT.kind[op] == OperandKind.NONE],
     ids=lambda op: CURRENT.name[op],
 )
 def test_what_has_no_operand_has_none(op):

@@ -7,7 +7,7 @@ import pytest
 from xtab import CodeParts, verify_parts
 from xtab.analysis.verify.kinds import ACCEPTED, LEFT
 from xtab.analysis.verify.steps import calls, exceptions, flow, plain, variables
-from xtab.format.opcodes import CURRENT
+from xtab.format.opcodes import CURRENT, SUPPORTED, for_version, signatures
 from xtab.testing.code_parts import with_instructions
 
 #: they do more than the signature says, and have a step of their own
@@ -39,6 +39,18 @@ def test_counts_agree_with_the_effect(op):
         high = min(high, 20)
     for arg in range(low, min(high, 20) + 1):
         assert count(leaves, arg) - count(takes, arg) == CURRENT.effect(op, arg), arg
+
+
+def test_every_word_is_told_and_asked_for():
+    """In the docstring, all that some version uses; in the verifier, nothing that no version asks for."""
+    tables = [for_version(version) for version in SUPPORTED]
+    texts = [*signatures.INTRINSICS.values(), *(text for table in tables for text in table.signatures.values())]
+    taken = {match[1] for text in texts for match in WORD.finditer(text.partition("--")[0])}
+    left = {match[1] for text in texts for match in WORD.finditer(text.partition("--")[2])}
+    parts = {word for word, _ in signatures.ADDS_TO.values()} | {word for _, word in signatures.FUNCTION_PARTS}
+    assert set(ACCEPTED) == taken | parts
+    told = {word for chunk in re.findall(r"``([^`]+)``", signatures.__doc__) for word in chunk.split()}
+    assert {word for word in taken | left | parts if word[0] != "="} - told == set()
 
 
 def test_what_is_taken_is_checked_one_by_one():

@@ -13,22 +13,11 @@ CPython trusts its bytecode. What it takes on trust is checked here, on plain va
 5. **3xx, handlers.** At instructions, one depth each, no circles (`handlers`).
 6. **4xx, stack.** All paths are followed (`stack`): no underflow, one depth wherever paths meet, a sufficient
    co_stacksize, an empty stack at returns, no way off the end; enough values wherever a handler keeps some (XT304).
-7. **6xx, values.** On these paths, what each instruction trusts (`values`, and the signatures in `format.opcodes`):
+7. **6xx, values.** On these paths, what each instruction trusts (`steps`, and the signatures in `format.opcodes`):
    NULL or object, cells, exceptions, iterators, exact bools, bound locals, borrowed references, and what else `kinds`
    lists.
 
-Not checked:
-
-- What callers hand over: the `.0` of a comprehension is trusted to be an iterator (up to 3.14), a closure to be as long
-  as co_freevars (CPython looks itself), globals to be a dict.
-- What a trace function or a monitoring callback does. One that raises where no instruction can raise is only sent to
-  a handler that has what it keeps: at the end of 3.15's generator expressions it hasn't, as compiled.
-- Setting ``frame.f_lineno``, which CPython checks itself; memory and time that legal code may use; what C extensions
-  do.
-- Nested code objects, unless asked for with ``nested=True``.
-- What can't be seen on a live code object: specialised opcodes and the contents of caches read back as compiled. They
-  are checked on parts.
-- Instructions that nothing leads to: their form is checked, not their stack.
+What is not checked: "What it does not check" in ``docs/verifier.md``.
 
 Follows Python/bytecodes.c, Python/ceval.c and Objects/codeobject.c of each version, and what their debug builds assert.
 """

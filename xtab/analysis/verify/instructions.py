@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xtab.analysis.verify.ranges import holder
-from xtab.format.opcodes import CURRENT, Kind
+from xtab.format.opcodes import CURRENT, OperandKind
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.columns import Columns
@@ -25,22 +25,22 @@ def check_operands(parts: CodeParts, columns: Columns, report: Report) -> None:
     """XT503: each operand is one that the opcode knows."""
     variables = len(parts.variables)
     most = [0] * 9
-    most[Kind.CONST], most[Kind.NAME] = len(parts.consts), len(parts.names)
-    most[Kind.LOCAL] = most[Kind.CELL] = most[Kind.LOCAL_PAIR] = variables
+    most[OperandKind.CONST], most[OperandKind.NAME] = len(parts.consts), len(parts.names)
+    most[OperandKind.LOCAL] = most[OperandKind.CELL] = most[OperandKind.LOCAL_PAIR] = variables
     kinds, flag_bits, limits, words = CURRENT.kind, CURRENT.flag_bits, CURRENT.limits, CURRENT.words
     for index, (opcode, arg) in enumerate(zip(columns.opcodes, columns.args, strict=True)):
         kind = kinds[opcode]
-        if kind in (Kind.RAW, Kind.TARGET):
+        if kind in (OperandKind.RAW, OperandKind.TARGET):
             if opcode not in limits:
                 continue
             fine = limits[opcode][0] <= arg <= limits[opcode][1]
-        elif kind == Kind.NONE:
+        elif kind == OperandKind.NONE:
             fine = not arg
-        elif kind == Kind.WORD:
+        elif kind == OperandKind.WORD:
             number = arg >> flag_bits[opcode]
             least = limits[opcode][0] if opcode in limits else 0
             fine = least <= number < len(words[opcode]) and (opcode != _COMPARE_OP or _right_mask(arg, number))
-        elif kind == Kind.LOCAL_PAIR:
+        elif kind == OperandKind.LOCAL_PAIR:
             fine = arg >> 4 < variables and arg & 15 < variables and arg < 256  # four bits each
         else:
             fine = arg >> flag_bits[opcode] < most[kind]
@@ -55,13 +55,13 @@ def _right_mask(arg: int, number: int) -> bool:
 def _refuse_operand(index: int, most: list[int], columns: Columns, report: Report) -> None:
     opcode, arg = columns.opcodes[index], columns.args[index]
     kind, name = CURRENT.kind[opcode], CURRENT.name[opcode]
-    if kind in (Kind.CONST, Kind.NAME, Kind.LOCAL, Kind.CELL, Kind.LOCAL_PAIR):
-        what = {Kind.CONST: "constant", Kind.NAME: "name"}.get(kind, "variable")
+    if kind in (OperandKind.CONST, OperandKind.NAME, OperandKind.LOCAL, OperandKind.CELL, OperandKind.LOCAL_PAIR):
+        what = {OperandKind.CONST: "constant", OperandKind.NAME: "name"}.get(kind, "variable")
         least = most[kind] - 1
         wanted = f"the number of a {what}, up to {least}" if least >= 0 else f"no {name}, since there is no {what}"
-    elif kind == Kind.NONE:
+    elif kind == OperandKind.NONE:
         wanted = "an operand of 0, since it has none"
-    elif kind == Kind.WORD:
+    elif kind == OperandKind.WORD:
         wanted = f"one of the {len(CURRENT.words[opcode])} operands of {name}"
     else:
         wanted = "an operand from {} to {}".format(*CURRENT.limits[opcode])

@@ -52,12 +52,12 @@ ITER: Final = 1 << 14
 EXCS: Final = 1 << 15  # a list made here, with nothing in it but exceptions and None, that nobody else holds
 LASTI: Final = 1 << 16
 INDEX: Final = 1 << 17  # a tagged number: where the iteration of a list or tuple is
-INT: Final = 1 << 20
-INTERPOLATION: Final = 1 << 22
-TRUSTING: Final = 1 << 23  # a function made here that trusts its callers to pass what the compiler would
+INT: Final = 1 << 18
+INTERPOLATION: Final = 1 << 19
+TRUSTING: Final = 1 << 20  # a function made here that trusts its callers to pass what the compiler would
 SELF: Final = 1 << 21  # an object or NULL, as LOAD_SPECIAL leaves it, which may be dropped all the same
-UNFINISHED: Final = 1 << 18  # a function that lacks its closure
-STALE: Final = 1 << 19  # its reference was borrowed from a local that was stored again since
+UNFINISHED: Final = 1 << 22  # a function that lacks its closure
+STALE: Final = 1 << 23  # its reference was borrowed from a local that was stored again since
 
 _ALWAYS_OBJECT = (
     OTHER
@@ -83,13 +83,10 @@ OBJECT: Final = _ALWAYS_OBJECT | (LASTI if CURRENT.lasti_is_object else 0)
 
 ACCEPTED: Final[dict[str, int]] = {
     "object": OBJECT, "maybe": OBJECT | NULL | SELF, "null": NULL,
-    "any": OBJECT | NULL | LASTI | INDEX | STALE | SELF, "dropped": OBJECT | LASTI | STALE | SELF, "none": NONE,
-    "bool": BOOL, "int": INT, "str": STR, "list": LIST | EXCS, "set": SET, "dict": DICT,
-    "own": DICT, "own_or_null": DICT | NULL, "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE,
-    "code": CODE,
-    "func": FUNCTION, "iter": ITER,
-    "index": NULL | INDEX, "exc": EXC, "prev": PREV, "lasti": LASTI, "caught": EXC | NONE, "rest": EXC | NONE,
-    "excs": EXCS,
+    "any": OBJECT | NULL | LASTI | INDEX | STALE | SELF, "dropped": OBJECT | LASTI | STALE | SELF,
+    "bool": BOOL, "str": STR, "list": LIST | EXCS, "dict": DICT, "own": DICT, "own_or_null": DICT | NULL,
+    "tuple": TUPLE, "strs": TUPLE, "cells": TUPLE, "alias": TUPLE, "func": FUNCTION,
+    "index": NULL | INDEX, "exc": EXC, "prev": PREV, "lasti": LASTI, "caught": EXC | NONE, "excs": EXCS,
 }  # fmt: skip
 """Word of a signature -> what it accepts."""
 

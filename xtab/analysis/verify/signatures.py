@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from xtab.analysis.verify.machine import Machine
 
-    Step = Callable[[Machine, int], None]
+    OpcodeStep = Callable[[Machine, int], None]
+    """What an instruction does to the machine, given its operand."""
 
 __all__ = ["check_detail", "step_of"]
 
@@ -52,7 +53,7 @@ def _count(tokens: list[_Token], arg: int) -> int:
     return sum(token.times * arg if token.times else not token.bit or bool(arg & token.bit) for token in tokens)
 
 
-def step_of(signature: str, opcode: int) -> Step:
+def step_of(signature: str, opcode: int) -> OpcodeStep:
     """The step of an instruction that only takes and leaves."""
     takes, _, leaves = signature.partition("--")
     taken, left = [_token(text) for text in takes.split()], [_token(text) for text in leaves.split()]
@@ -65,7 +66,7 @@ def step_of(signature: str, opcode: int) -> Step:
     return _fixed(words, out)
 
 
-def _fixed(words: list[str], out: list[str]) -> Step:
+def _fixed(words: list[str], out: list[str]) -> OpcodeStep:
     """The common case, fast."""
     accepted = [(len(words) - place, ~ACCEPTED[word]) for place, word in enumerate(words)]
     values = [LEFT[word] for word in out]
@@ -97,7 +98,7 @@ def _fixed(words: list[str], out: list[str]) -> Step:
     return several
 
 
-def _varying(taken: list[_Token], left: list[_Token], hands_on: int) -> Step:
+def _varying(taken: list[_Token], left: list[_Token], hands_on: int) -> OpcodeStep:
     """What hangs on the operand: laid out once for each operand that occurs."""
     layouts: dict[int, tuple[list[str], list[str]]] = {}
 

@@ -12,13 +12,13 @@ from xtab.analysis.verify.steps import calls, exceptions, flow, plain, variables
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
-    from xtab.analysis.verify.signatures import Step
+    from xtab.analysis.verify.signatures import OpcodeStep
 
 __all__ = ["STEPS"]
 
 
-def _steps() -> list[Step | None]:
-    steps: list[Step | None] = [None] * 256
+def _steps() -> list[OpcodeStep | None]:
+    steps: list[OpcodeStep | None] = [None] * 256
     for opcode, signature in CURRENT.signatures.items():
         steps[opcode] = step_of(signature, opcode)
     for opcode, (word, taken) in CURRENT.adds_to.items():

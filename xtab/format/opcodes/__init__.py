@@ -1,8 +1,9 @@
 """All that differs between CPython versions, as data: this package is the only place in xtab that asks for the version.
 
-One file a version holds what is special to it, `shared` what all agree on, `table` lays both out for fast look-up, and
-`CURRENT` is the table of the Python that runs. The log that these facts follow is the comment in CPython's
-``Include/internal/pycore_magic_number.h``; ``python -m xtab.selfcheck`` compares them with the running interpreter.
+One file a version holds what is special to it, `shared` what all agree on, `table` lays both out for fast look-up and
+says what each fact means, and `CURRENT` is the table of the Python that runs. The log that these facts follow is the
+comment in CPython's ``Include/internal/pycore_magic_number.h``; ``python -m xtab.selfcheck`` compares them with the
+running interpreter.
 Last checked against CPython 3.11.7, 3.12.1, 3.13.18, 3.14.10 and 3.15.2, on 2026-11-30.
 """
 
@@ -11,9 +12,9 @@ from __future__ import annotations
 import sys
 
 from xtab.errors import UnsupportedVersionError
-from xtab.format.opcodes.table import Kind, Opcodes
+from xtab.format.opcodes.table import Opcodes, OperandKind
 
-__all__ = ["CURRENT", "SUPPORTED", "Kind", "Opcodes", "for_version"]
+__all__ = ["CURRENT", "SUPPORTED", "Opcodes", "OperandKind", "for_version"]
 
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 """The versions that xtab knows, as (major, minor)."""

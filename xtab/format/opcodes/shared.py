@@ -117,6 +117,9 @@ ADJACENT: dict[str, frozenset[str]] = {
 }
 """An instruction of the key's kind, and one of these right behind it, must stay together."""
 
+OTHERS_MAY_FOLLOW = frozenset({"COPY", "LOAD_SPECIAL", "SEND", "SWAP"})
+"""Keys of ADJACENT that others may follow as well; behind the rest the interpreter takes the one for granted."""
+
 KEEP_BEFORE = frozenset({"END_FOR", "END_SEND", "NOT_TAKEN", "RESUME"})
 """Nothing may be put right before these: the interpreter jumps over them, or expects them where it goes on."""
 
@@ -230,15 +233,15 @@ RAISES_ON_SIGNAL = frozenset(
 QUIET = frozenset({"NOP", "NOT_TAKEN", "JUMP_FORWARD", "JUMP_BACKWARD_NO_INTERRUPT"})
 """Instructions that the compiler leaves out of ranges in the midst of a block: they can't raise and move no values."""
 
+FILLERS = QUIET | {"JUMP_BACKWARD"}
+"""What the compiler leaves out of ranges in the midst of a block: these, and the ends of loops, where signals raise."""
+
+RAISES_AGAIN = frozenset({"CLEANUP_THROW", "END_ASYNC_FOR", "RERAISE"})
+"""These raise an exception that they find on the stack, where a handler or a throw() put it."""
+
 TAKEN_WHEN_RAISING = {"YIELD_VALUE": 0, "END_ASYNC_FOR": 1}
 """Values that are gone when these raise, where it is not all that they take: throw() raises at a YIELD_VALUE with another
 value in the place of the one that was taken."""
-
-JUMP_EFFECTS: dict[str, int] = {}
-"""The effect on the way to the target, where it is not the same."""
-
-STACK_EFFECT_DIFFERS: dict[str, str] = {}
-"""Opcodes for which ``dis.stack_effect`` says something else than EFFECTS, and why ours is right."""
 
 BINARY_OPS = (
     "+", "&", "//", "<<", "@", "*", "%", "|", "**", ">>", "-", "/", "^",

@@ -3,19 +3,21 @@
 ``"object bool -- list"``: takes an object and, on top of it, a bool; leaves a list. The words of CPython's own
 ``Python/bytecodes.c``, with kinds in place of names:
 
-- ``object`` any object, ``maybe`` an object or NULL, ``null`` NULL; ``self`` the same, from LOAD_SPECIAL
+- ``object`` any object, ``null`` NULL, ``maybe`` either; ``self`` the same, as LOAD_SPECIAL leaves it
 - ``dropped`` what may be dropped: no NULL, but for a ``self``; ``any`` NULL too
-- ``none bool int str list set dict tuple strs code func`` objects of that kind (``strs``: a tuple of strings), where the
-  interpreter trusts them to be
+- ``bool str list dict tuple func`` objects of that kind, where the interpreter trusts them to be; what is left may also
+  be one of ``none int set interpolation``, which no signature asks for
+- ``strs`` a tuple of strings; ``cells`` one of cells; ``alias`` one of a name, type parameters or None, and a function
+- ``own`` a dict that nobody else holds: while keywords are parsed, one that others hold may change; ``own_or_null``
+  one, or NULL
 - ``iter`` what FOR_ITER can ask for a next value; ``index`` NULL, or where in a list or tuple the iteration is
 - ``exc`` an exception; ``prev`` what PUSH_EXC_INFO saved; ``lasti`` the offset that was pushed with an exception;
   ``caught`` an exception or None, ``rest`` the same, what ``except*`` leaves; ``excs`` a list of such
-- ``own`` a dict that nobody else holds: while keywords are parsed, one that others hold may change
 - ``=0`` the first of those taken, put back as it was
 - ``object?`` only if the operand is odd; ``object?4`` only if it has bit 4; ``object*n`` as often as the operand says;
   ``object*2n`` twice as often
 
-Instructions that are not here do more than take and leave: `xtab.analysis.verify.values` has them one by one.
+Instructions that are not here do more than take and leave: `xtab.analysis.verify.steps` has them one by one.
 """
 
 from __future__ import annotations
@@ -95,9 +97,6 @@ LIMITS: dict[str, tuple[int, int]] = {
     "MAKE_FUNCTION": (0, 15), "SEND": (0, (1 << 16) - 3), "CALL_INTRINSIC_1": (1, 255), "CALL_INTRINSIC_2": (1, 255),
 }  # fmt: skip
 """The least and the greatest operand, where the operand stands for itself and not all numbers will do."""
-
-MUST_FOLLOW = {"YIELD_VALUE": "RESUME", "RETURN_GENERATOR": "POP_TOP"}
-"""What the interpreter takes for granted right behind an instruction."""
 
 LEADS_TO = {"FOR_ITER": "END_FOR", "SEND": "END_SEND"}
 """What a jump must lead to, since the interpreter skips it, or looks for it."""

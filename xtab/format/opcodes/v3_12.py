@@ -7,7 +7,6 @@ from xtab.format.opcodes import shared, signatures
 VERSION = (3, 12)
 MAGIC = 3531
 FIRST_WITH_OPERAND = 90
-"""Opcodes from this number on have an operand."""
 
 OPCODES = {
     "CACHE": 0, "POP_TOP": 1, "PUSH_NULL": 2, "INTERPRETER_EXIT": 3, "END_FOR": 4, "END_SEND": 5, "NOP": 9,
@@ -37,10 +36,8 @@ CACHES = {
     "BINARY_OP": 1, "BINARY_SUBSCR": 1, "CALL": 3, "COMPARE_OP": 1, "FOR_ITER": 1, "LOAD_ATTR": 9, "LOAD_GLOBAL": 4,
     "LOAD_SUPER_ATTR": 1, "SEND": 1, "STORE_ATTR": 4, "STORE_SUBSCR": 1, "UNPACK_SEQUENCE": 1,
 }  # fmt: skip
-"""Code units of inline cache behind the instruction."""
 
 FLAG_BITS = {"LOAD_GLOBAL": 1, "LOAD_ATTR": 1, "LOAD_SUPER_ATTR": 2, "COMPARE_OP": 4}
-"""Low bits of the operand that say something else than which name."""
 
 OPERANDS = {
     "COMPARE_OP": shared.COMPARISONS,
@@ -48,10 +45,8 @@ OPERANDS = {
     "CALL_INTRINSIC_1": shared.INTRINSICS_1,
     "CALL_INTRINSIC_2": shared.INTRINSICS_2[:5],
 }
-"""What the numbers stand for."""
 
 MARKS: frozenset[str] = frozenset()
-"""Operands that are a distance back to an instruction that control does not go to."""
 
 ADJACENT = {**shared.ADJACENT, "KW_NAMES": frozenset({"CALL"})}
 
@@ -68,25 +63,10 @@ JUMP_EFFECTS: dict[str, int] = {}
 STACK_EFFECT_DIFFERS = {
     "RETURN_GENERATOR": "dis says 0, but the frame goes on with the value that the first send() passes in",
 }
-LEAST_STACK_SIZE = 0
-MERGES_LOCATIONS = True
-"""Whether neighbours with the same location share an entry of the location table."""
-CELLS_AS_LOCALS = False
-"""Whether LOAD_FAST and its kin may name a cell, to pass the cell itself on."""
-LOOKS_UP_UNIT_BEFORE = False
-"""Whether an exception out of a Python callee is looked up in the unit before the instruction that called."""
-RESUME_ONE_SPAN = 0
-"""Bit of RESUME's operand: only the generator's own StopIteration handler is around it, so close() may skip all of them."""
-YIELD_COUNTS_SPANS = True
-"""Whether the operand of YIELD_VALUE is how many spans are around it."""
-KEEP_AS_TARGET: frozenset[str] = frozenset()
-"""The jump that leads back to these must go on doing so: throw() finds the opcode at its end."""
-NULL_FIRST = True
-"""Whether the NULL that stands for "no self" in a call goes before the callable; else it goes behind."""
-EAGER_IMPORT = 0
-"""Flags of an IMPORT_NAME that imports right there, wherever it stands."""
+
 HANDS_ON = shared.HANDS_ON
-"""Opcodes after which a value that they took may be on the stack still."""
+KEEP_AS_TARGET: frozenset[str] = frozenset()
+
 SIGNATURES = {
     **signatures.SIGNATURES,
     "LOAD_GLOBAL": "-- null? object",
@@ -100,17 +80,20 @@ SIGNATURES = {
     "END_FOR": "object dropped --",
 }
 LIMITS = signatures.LIMITS
-MUST_FOLLOW = {**signatures.MUST_FOLLOW, "KW_NAMES": "CALL"}
 LEADS_TO = signatures.LEADS_TO
+
+LEAST_STACK_SIZE = 0
+MERGES_LOCATIONS = True
+CELLS_AS_LOCALS = False
+LOOKS_UP_UNIT_BEFORE = False
+NULL_FIRST = True
+EAGER_IMPORT = 0
 ITERATOR_SLOTS = 1
-"""How many values an iterator is on the stack."""
 LASTI_IS_OBJECT = True
-"""Whether the offset pushed with an exception is an int object, so that it may be used as one."""
 LOCALS_ARE_CHECKED = False
-"""Whether LOAD_FAST raises for an unbound local."""
 COMPARISON_IS_BOOL = 0
-"""Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""
+
 RESUME_AT_START = (0,)
-"""Operands of a RESUME that is not behind a YIELD_VALUE."""
+RESUME_ONE_SPAN = 0
+YIELD_COUNTS_SPANS = True
 YIELD_TELLS_DELEGATION = False
-"""Whether the operand of YIELD_VALUE says that the value comes from another generator."""

@@ -7,7 +7,6 @@ from xtab.format.opcodes import shared, signatures
 VERSION = (3, 14)
 MAGIC = 3627
 FIRST_WITH_OPERAND = 44
-"""Opcodes from this number on have an operand."""
 
 OPCODES = {
     "CACHE": 0, "BINARY_SLICE": 1, "BUILD_TEMPLATE": 2, "CALL_FUNCTION_EX": 4, "CHECK_EG_MATCH": 5,
@@ -41,10 +40,8 @@ CACHES = {
     "POP_JUMP_IF_NOT_NONE": 1, "POP_JUMP_IF_TRUE": 1, "SEND": 1, "STORE_ATTR": 4, "STORE_SUBSCR": 1, "TO_BOOL": 3,
     "UNPACK_SEQUENCE": 1,
 }  # fmt: skip
-"""Code units of inline cache behind the instruction."""
 
 FLAG_BITS = {"LOAD_GLOBAL": 1, "LOAD_ATTR": 1, "LOAD_SUPER_ATTR": 2, "COMPARE_OP": 5}
-"""Low bits of the operand that say something else than which name."""
 
 OPERANDS = {
     "COMPARE_OP": shared.COMPARISONS,
@@ -54,10 +51,8 @@ OPERANDS = {
     "LOAD_SPECIAL": shared.SPECIAL_METHODS,
     "LOAD_COMMON_CONSTANT": ("AssertionError", "NotImplementedError", "tuple", "all", "any"),
 }
-"""What the numbers stand for."""
 
 MARKS = frozenset({"END_ASYNC_FOR"})
-"""Operands that are a distance back to an instruction that control does not go to."""
 
 ADJACENT = {**shared.ADJACENT, "END_FOR": frozenset({"POP_ITER"})}
 
@@ -66,25 +61,10 @@ PUSHES = shared.PUSHES
 JUMP_EFFECTS: dict[str, int] = {}
 
 STACK_EFFECT_DIFFERS = {"RETURN_VALUE": "dis says 0, but the value leaves with the frame"}
-LEAST_STACK_SIZE = 1
-MERGES_LOCATIONS = True
-"""Whether neighbours with the same location share an entry of the location table."""
-CELLS_AS_LOCALS = True
-"""Whether LOAD_FAST and its kin may name a cell, to pass the cell itself on."""
-LOOKS_UP_UNIT_BEFORE = True
-"""Whether an exception out of a Python callee is looked up in the unit before the instruction that called."""
-RESUME_ONE_SPAN = 4
-"""Bit of RESUME's operand: only the generator's own StopIteration handler is around it, so close() may skip all of them."""
-YIELD_COUNTS_SPANS = False
-"""Whether the operand of YIELD_VALUE is how many spans are around it."""
-KEEP_AS_TARGET: frozenset[str] = frozenset()
-"""The jump that leads back to these must go on doing so: throw() finds the opcode at its end."""
-NULL_FIRST = False
-"""Whether the NULL that stands for "no self" in a call goes before the callable; else it goes behind."""
-EAGER_IMPORT = 0
-"""Flags of an IMPORT_NAME that imports right there, wherever it stands."""
+
 HANDS_ON = shared.HANDS_ON
-"""Opcodes after which a value that they took may be on the stack still."""
+KEEP_AS_TARGET: frozenset[str] = frozenset()
+
 SIGNATURES = signatures.SIGNATURES
 LIMITS = {
     **signatures.LIMITS,
@@ -93,17 +73,20 @@ LIMITS = {
     "RESUME": (0, 7),
     "YIELD_VALUE": (0, 1),
 }
-MUST_FOLLOW = {**signatures.MUST_FOLLOW, "END_FOR": "POP_ITER"}
 LEADS_TO = signatures.LEADS_TO
+
+LEAST_STACK_SIZE = 1
+MERGES_LOCATIONS = True
+CELLS_AS_LOCALS = True
+LOOKS_UP_UNIT_BEFORE = True
+NULL_FIRST = False
+EAGER_IMPORT = 0
 ITERATOR_SLOTS = 1
-"""How many values an iterator is on the stack."""
 LASTI_IS_OBJECT = False
-"""Whether the offset pushed with an exception is an int object, so that it may be used as one."""
 LOCALS_ARE_CHECKED = False
-"""Whether LOAD_FAST raises for an unbound local."""
 COMPARISON_IS_BOOL = 16
-"""Bit of COMPARE_OP's operand that makes the result True or False; 0: there is none."""
+
 RESUME_AT_START = (0,)
-"""Operands of a RESUME that is not behind a YIELD_VALUE."""
+RESUME_ONE_SPAN = 4
+YIELD_COUNTS_SPANS = False
 YIELD_TELLS_DELEGATION = True
-"""Whether the operand of YIELD_VALUE says that the value comes from another generator."""

@@ -23,11 +23,11 @@ from xtab.analysis.verify.kinds import (
     words_for,
 )
 from xtab.analysis.verify.machine import Fault
-from xtab.format.opcodes import CURRENT, Kind, signatures
+from xtab.format.opcodes import CURRENT, OperandKind, signatures
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
-    from xtab.analysis.verify.signatures import Step
+    from xtab.analysis.verify.signatures import OpcodeStep
 
 __all__ = ["STEPS"]
 
@@ -120,7 +120,7 @@ def _make_function(machine: Machine, arg: int) -> None:
     del machine.stack[-1]
     needed, makes_generator, trusted = code.detail
     function = _function(needed, 0, makes_generator, trusted)
-    if CURRENT.kind[machine.columns.opcodes[machine.index]] != Kind.NONE:
+    if CURRENT.kind[machine.columns.opcodes[machine.index]] != OperandKind.NONE:
         for bit, word in reversed(signatures.FUNCTION_PARTS):
             if arg & bit:
                 machine.need(1)
@@ -169,7 +169,7 @@ def _function(needed: tuple[str, ...], given: int, makes_generator: bool, truste
     return Value(kinds, (needed, given, makes_generator, trusted))
 
 
-STEPS: dict[str, Step] = {
+STEPS: dict[str, OpcodeStep] = {
     "PRECALL": _precall,
     "CALL": _call_behind_precall if "PRECALL" in CURRENT.number else _call,
     "CALL_KW": _call_kw,

@@ -12,7 +12,7 @@ from xtab.format.opcodes.signatures import SIGNATURES
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
-    from xtab.analysis.verify.signatures import Step
+    from xtab.analysis.verify.signatures import OpcodeStep
 
 __all__ = ["STEPS"]
 
@@ -79,7 +79,7 @@ def _leave(machine: Machine, value: Value) -> None:
         raise Fault("XT602", message, "it has no way to hand a value over at its end")
 
 
-STEPS: dict[str, Step] = {
+STEPS: dict[str, OpcodeStep] = {
     "PUSH_EXC_INFO": _push_exc_info,
     "POP_EXCEPT": _pop_except,
     "CHECK_EG_MATCH": _check_eg_match,

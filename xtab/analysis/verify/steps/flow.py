@@ -18,7 +18,7 @@ from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
-    from xtab.analysis.verify.signatures import Step
+    from xtab.analysis.verify.signatures import OpcodeStep
 
 __all__ = ["STEPS"]
 
@@ -127,7 +127,7 @@ def _on_not_none(machine: Machine, _: int) -> None:
     _jump_if_none(machine, jumps_on_none=False)
 
 
-STEPS: dict[str, Step] = {
+STEPS: dict[str, OpcodeStep] = {
     "FOR_ITER": _for_iter,
     **({"GET_ITER": _get_iter_in_two} if _ITERATOR > 1 else {}),
     "SEND": _send,

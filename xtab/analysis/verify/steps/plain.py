@@ -25,7 +25,7 @@ from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
-    from xtab.analysis.verify.signatures import Step
+    from xtab.analysis.verify.signatures import OpcodeStep
 
 __all__ = ["STEPS", "adds_to"]
 
@@ -122,7 +122,7 @@ def _unpack_ex(machine: Machine, arg: int) -> None:
     machine.stack[-1:] = [LEFT["object"]] * count
 
 
-def adds_to(word: str, taken: int, *, names_callable: bool) -> Step:
+def adds_to(word: str, taken: int, *, names_callable: bool) -> OpcodeStep:
     """The step of an instruction that puts what it takes in a collection further down, one of the kind `word`."""
     accepted = ACCEPTED[word]
 
@@ -143,7 +143,7 @@ def adds_to(word: str, taken: int, *, names_callable: bool) -> Step:
     return step
 
 
-def _intrinsics(opcode: int) -> Step:
+def _intrinsics(opcode: int) -> OpcodeStep:
     words = CURRENT.words[opcode]
     steps = [step_of(CURRENT.intrinsics[word], opcode) if word in CURRENT.intrinsics else None for word in words]
 
@@ -155,7 +155,7 @@ def _intrinsics(opcode: int) -> Step:
     return step
 
 
-STEPS: dict[str, Step] = {
+STEPS: dict[str, OpcodeStep] = {
     "COPY": _copy,
     "SWAP": _swap,
     "LOAD_CONST": _load_const,

@@ -22,7 +22,7 @@ from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
     from xtab.analysis.verify.machine import Machine
-    from xtab.analysis.verify.signatures import Step
+    from xtab.analysis.verify.signatures import OpcodeStep
 
 __all__ = ["STEPS"]
 
@@ -166,7 +166,7 @@ def _load_from_dict_or_deref(machine: Machine, variable: int) -> None:
     machine.stack[-1] = _LOADED[machine.kept.get(variable, OTHER)]
 
 
-STEPS: dict[str, Step] = {
+STEPS: dict[str, OpcodeStep] = {
     "LOAD_FAST": lambda machine, arg: _load(machine, arg, check=not CURRENT.locals_are_checked),
     "LOAD_FAST_CHECK": lambda machine, arg: _load(machine, arg, check=False),
     "LOAD_FAST_BORROW": lambda machine, arg: _load(machine, arg, borrow=True),
