@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xtab.cli.source_lines import innermost_at
-from xtab.cli.targets import line_number, no_such_line, pick, pyc_payload, pyc_version, read
+from xtab.cli.targets import line_number, no_such_line, pick, pyc_payload, read
 from xtab.errors import TableFormatError, TargetError
 from xtab.format.locations import parse_location_table
 from xtab.format.marshalled import MarshalledCode, load_marshalled, marshalled_objects
 from xtab.format.opcodes import CURRENT, for_version
+from xtab.format.pyc import is_pyc, read_pyc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,8 @@ def foreign_version(source: Source) -> str | None:
     """The version, such as ``3.12``, of a .pyc of another Python; None if it is of this one, no .pyc, or not known."""
     if not source.name.endswith(".pyc"):
         return None
-    version = pyc_version(read(source))
+    data = read(source)
+    version = read_pyc(data).version if is_pyc(data) else None
     return None if version is None or version == CURRENT.version else for_version(version).python
 
 

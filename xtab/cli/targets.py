@@ -25,12 +25,15 @@ from xtab.cli.hints import close_names, no_module, no_package, not_found
 from xtab.cli.source_lines import code_at
 from xtab.errors import TargetError
 from xtab.format.code import code_objects
-from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
+from xtab.format.opcodes import CURRENT, for_version
+from xtab.format.pyc import is_pyc, read_pyc
 from xtab.report.source_text import line_span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
+
+    from xtab.format.pyc import Pyc
 
 __all__ = [
     "TARGETS",
@@ -42,7 +45,6 @@ __all__ = [
     "no_such_line",
     "pick",
     "pyc_payload",
-    "pyc_version",
     "read",
     "without_column",
     "working_directory_on_path",
@@ -76,7 +78,6 @@ _ALIASES = {"os.path": os.path.__name__, "collections.abc": "_collections_abc"}
 """Modules of the standard library that are found under another name than they are imported by."""
 _COLUMN = re.compile(r"(.*:[0-9]+):[0-9]+")
 _NOT_STDLIB = ("site-packages", "dist-packages")
-_PYC_HEADER = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,25 +265,12 @@ def pyc_payload(data: bytes, *, foreign: bool = False) -> bytes:
     Raises:
         TargetError: it isn't one; the message names the Python that wrote it, if xtab knows that.
     """
-    magic = _magic(data)
-    if magic is None:
+    if not is_pyc(data):
         raise TargetError("expected a .pyc file, but found something else")
-    if magic != CURRENT.magic and not (foreign and pyc_version(data)):
-        raise _other_version(magic)
-    return data[_PYC_HEADER:]
-
-
-def pyc_version(data: bytes) -> tuple[int, int] | None:
-    """The version of the Python that wrote a .pyc; None if xtab doesn't know that."""
-    return _version_of(_magic(data))
-
-
-def _version_of(magic: int | None) -> tuple[int, int] | None:
-    return next((version for version in SUPPORTED if for_version(version).magic == magic), None)
-
-
-def _magic(data: bytes) -> int | None:
-    return int.from_bytes(data[:2], "little") if data[2:4] == b"\r\n" and len(data) >= _PYC_HEADER else None
+    pyc = read_pyc(data)
+    if pyc.magic != CURRENT.magic and not (foreign and pyc.version):
+        raise _other_version(pyc)
+    return pyc.payload
 
 
 def _read_pyc(data: bytes) -> CodeType:
@@ -296,13 +284,12 @@ def _read_pyc(data: bytes) -> CodeType:
     return code
 
 
-def _other_version(magic: int) -> TargetError:
+def _other_version(pyc: Pyc) -> TargetError:
     message = f"expected bytecode of CPython {CURRENT.python} (magic {CURRENT.magic}), but found that of "
-    version = _version_of(magic)
-    if version is not None:
-        other = for_version(version).python
-        return TargetError(f"{message}CPython {other} (magic {magic}). Try the same with: python{other} -m xtab")
-    return TargetError(f"{message}another Python (magic {magic})")
+    if pyc.version is not None:
+        other = for_version(pyc.version).python
+        return TargetError(f"{message}CPython {other} (magic {pyc.magic}). Try the same with: python{other} -m xtab")
+    return TargetError(f"{message}another Python (magic {pyc.magic})")
 
 
 def pick(known: list[_Code], qualname: str, name_of: Callable[[_Code], str]) -> list[_Code]:
