@@ -11,12 +11,12 @@
 
 from __future__ import annotations
 
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.analysis.block_stack import Blocks
 from xtab.analysis.code_map import CodeMap
 from xtab.analysis.unwind import way_from
+from xtab.format.code import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from xtab.format.opcodes import CURRENT
 from xtab.report.listing import show
 from xtab.report.source_text import holds_line
