@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from xtab.analysis.verify import verify_parts
+from xtab.analysis.verify import CodeParts, verify_parts
 from xtab.cli.output import DIFFERENT, FINE, INTERRUPTED, UNUSABLE, progress_option, writing
-from xtab.cli.parts import parts_of
 from xtab.cli.targets import pyc_payload
 from xtab.errors import TableFormatError, TargetError
 from xtab.format.marshalled import MarshalledCode, dump_marshalled, load_marshalled, marshalled_objects
@@ -226,7 +225,7 @@ class _BrokenRules:
         if id(code) not in self._known:
             if len(self._known) >= self._MOST:
                 self._known.clear()
-            problems = verify_parts(parts_of(code))
+            problems = verify_parts(CodeParts.of_stored(code))
             self._known[id(code)] = code, frozenset(each.code for each in problems if each.is_error)
         return self._known[id(code)][1]
 
