@@ -59,15 +59,15 @@ def stored_code(source: Source, *, foreign: bool = True) -> list[MarshalledCode]
 
 def _at_line(root: MarshalledCode, line: int) -> list[MarshalledCode]:
     """The innermost code objects that hold a line."""
-    spans: dict[int, tuple[int, int]] = {}
+    bounds: dict[int, tuple[int, int]] = {}
     for code in reversed(list(marshalled_objects(root))):  # what is in a code object comes before it
-        lines = [*_lines(code), *(each for inner in _inner(code) for each in spans[id(inner)])]
-        spans[id(code)] = min(lines), max(lines)
+        lines = [*_lines(code), *(each for inner in _inner(code) for each in bounds[id(inner)])]
+        bounds[id(code)] = min(lines), max(lines)
     found = innermost_at(
-        root, line, span=lambda code: spans[id(code)], inner=_inner, name=lambda code: code.name
+        root, line, bounds=lambda code: bounds[id(code)], inner=_inner, name=lambda code: code.name
     )  # fmt: skip
     if not found:
-        raise no_such_line(spans[id(root)], line)
+        raise no_such_line(bounds[id(root)], line)
     return found
 
 

@@ -27,7 +27,7 @@ from xtab.errors import TargetError
 from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT, for_version
 from xtab.format.pyc import is_pyc, read_pyc
-from xtab.report.source_text import line_span
+from xtab.report.source_text import line_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -211,7 +211,7 @@ def load(source: Source) -> list[CodeType]:
     if line is not None:
         found = code_at(code, line)
         if not found:
-            raise no_such_line(line_span(code), line)
+            raise no_such_line(line_bounds(code), line)
         return found
     return pick(list(code_objects(code)), source.qualname, lambda inner: inner.co_qualname)
 
@@ -229,9 +229,9 @@ def line_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
-def no_such_line(span: tuple[int, int], line: int) -> TargetError:
+def no_such_line(bounds: tuple[int, int], line: int) -> TargetError:
     """The error for a line that is not among those from the first to the last."""
-    return TargetError(f"expected a line from {span[0]} to {span[1]}, but found {line}")
+    return TargetError(f"expected a line from {bounds[0]} to {bounds[1]}, but found {line}")
 
 
 def read(source: Source) -> bytes:

@@ -15,7 +15,7 @@ from xtab.cli.targets import Source, find_sources, line_number, load, read, with
 from xtab.errors import TargetError
 from xtab.format.printable import one_line
 from xtab.report.json import region_json, row_json
-from xtab.report.source_text import line_span
+from xtab.report.source_text import line_bounds
 from xtab.report.source_tree import SourceTree
 from xtab.report.statements import notes_on
 from xtab.report.text import paint, region_style
@@ -118,7 +118,7 @@ def _answer(source: Source, number: int) -> _Answer:
     except TargetError as error:
         raise TargetError(f"{source.name}: {error}") from None
     remember_source(source)
-    last = max(line_span(root)[1], read(source).count(b"\n"))
+    last = max(line_bounds(root)[1], read(source).count(b"\n"))
     if not 1 <= number <= last:
         raise TargetError(f"{source.name}: expected a line from 1 to {last}, but found {number}")
     text = linecache.getline(root.co_filename, number).strip()
