@@ -104,7 +104,7 @@ def test_an_opcode_that_is_none(stored):
     assert rows(lines)[0][3] == f"<{unknown}>"
 
 
-@pytest.mark.parametrize("offset", [-2, 6, 100])
+@pytest.mark.parametrize("offset", [None, -2, 6, 100])
 def test_no_lines_where_no_instruction_is(stored, offset):
     assert excerpt(CodeParts.of_stored(stored("NOP", "LOAD_CONST", "RETURN_VALUE")), offset) == []
 
