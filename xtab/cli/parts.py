@@ -14,12 +14,12 @@ from xtab.cli.targets import load
 from xtab.format.code import code_objects
 
 if TYPE_CHECKING:
-    from xtab.cli.targets import Source
+    from xtab.cli.targets import SourceFile
 
 __all__ = ["load_parts"]
 
 
-def load_parts(source: Source) -> list[CodeParts]:
+def load_parts(source: SourceFile) -> list[CodeParts]:
     """The parts of the code objects of a source, or of those that were asked for by name, and of all in them.
 
     Raises:

@@ -11,7 +11,7 @@ import click
 from xtab.analysis.verify import CodeParts, verify_parts
 from xtab.cli.failures import show_failure
 from xtab.cli.output import DIFFERENT, FINE, wants_color, writing
-from xtab.cli.targets import Source, load, working_directory_on_path
+from xtab.cli.targets import SourceFile, load, working_directory_on_path
 from xtab.errors import TargetError, XtabError
 from xtab.format.code import code_objects
 from xtab.format.pyc import write_pyc
@@ -74,7 +74,7 @@ def rewrite(*, source: str, transform: str, output: str, recursive: bool, wants_
     if path == Path(output).absolute():
         raise TargetError(f"expected another file to write than the source, but found {output!r}")
     data = path.read_bytes()
-    (plain,) = load(Source(str(path), data=data))
+    (plain,) = load(SourceFile(str(path), data=data))
 
     def finish(code: CodeType) -> bytes:
         if wants_proof:
@@ -123,8 +123,7 @@ def _require_safe(code: CodeType, output: str) -> None:
             if found:
                 click.echo(err=True)
             found = True
-            around = () if problem.offset is None else excerpt(parts, problem.offset)
-            for line in problem_lines(problem, around=around):
+            for line in problem_lines(problem, around=excerpt(parts, problem.offset)):
                 click.echo(paint(line, color=in_color), err=True, color=in_color)
     if found:
         click.echo(f"\n{output} is not written: the new code is not safe to run (--no-verify writes it)", err=True)

@@ -15,12 +15,12 @@ from xtab.format.pyc import is_pyc, read_pyc
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xtab.cli.targets import Source
+    from xtab.cli.targets import SourceFile
 
 __all__ = ["foreign_version", "stored_code"]
 
 
-def foreign_version(source: Source) -> str | None:
+def foreign_version(source: SourceFile) -> str | None:
     """The version, such as ``3.12``, of a .pyc of another Python; None if it is of this one, no .pyc, or not known."""
     if not source.name.endswith(".pyc"):
         return None
@@ -29,7 +29,7 @@ def foreign_version(source: Source) -> str | None:
     return None if version is None or version == CURRENT.version else for_version(version).python
 
 
-def stored_code(source: Source, *, foreign: bool = True) -> list[MarshalledCode]:
+def stored_code(source: SourceFile, *, foreign: bool = True) -> list[MarshalledCode]:
     """The code objects in a .pyc, outer before inner, or the one that was asked for by name or line, and all in it.
 
     The format of code objects in files, and of exception tables, is the same from 3.11 on; instructions are not.

@@ -1,7 +1,7 @@
 """What a TARGET on the command line stands for: the files to read, and the code objects in them. Nothing is executed.
 
-1. `find_sources` turns a target into `Source` values: which files there are, or the text given. Modules are looked up
-   dot by dot with the finders of ``sys.path``; `importlib.util.find_spec` would import the parents.
+1. `find_sources` turns a target into `SourceFile` values: which files there are, or the text given. Modules are looked
+   up dot by dot with the finders of ``sys.path``; `importlib.util.find_spec` would import the parents.
 2. `load` reads one of them, compiles it, and picks the code objects that were asked for. It may run in another process.
 """
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TARGETS",
     "TARGETS_HELP",
-    "Source",
+    "SourceFile",
     "find_sources",
     "line_number",
     "load",
@@ -81,7 +81,7 @@ _NOT_STDLIB = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One file, or a text: what code objects are compiled or read from."""
 
     name: str  #: how to call it on a command line, without the ":qualname"
@@ -95,7 +95,7 @@ class Source:
         return "<stdin>" if self.name == "-" else self.name
 
 
-def find_sources(target: str, stdin: BinaryIO) -> list[Source]:
+def find_sources(target: str, stdin: BinaryIO) -> list[SourceFile]:
     """The sources that `target` stands for, in a fixed order. A path that exists wins over a module of that name.
 
     Raises:
@@ -124,38 +124,38 @@ def without_column(target: str) -> str:
     return target if found is None or Path(target.rpartition(":")[0]).is_file() else found[1]
 
 
-def _find(target: str, qualname: str | None, stdin: BinaryIO) -> list[Source] | None:
+def _find(target: str, qualname: str | None, stdin: BinaryIO) -> list[SourceFile] | None:
     """The sources of a target whose ":qualname" was cut off, or None if it is neither a path nor a module's name."""
     if qualname is None:
         if target == "-":
-            return [Source("-", data=stdin.read())]
+            return [SourceFile("-", data=stdin.read())]
         if target == "stdlib":
             return _stdlib()
         if target and Path(target).is_dir():
             return _in_folder(target)
     if Path(target).is_file():
-        return [Source(target, qualname)]
+        return [SourceFile(target, qualname)]
     if all(map(str.isidentifier, target.split("."))) and not target.endswith((".py", ".pyc")):
         return _module(target, qualname)
     return None
 
 
-def _stdlib() -> list[Source]:
+def _stdlib() -> list[SourceFile]:
     folders = {str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "platstdlib")}
     return [source for folder in sorted(folders) for source in _in_folder(folder, *_NOT_STDLIB)]
 
 
-def _in_folder(folder: str, *leave_out: str) -> list[Source]:
+def _in_folder(folder: str, *leave_out: str) -> list[SourceFile]:
     """All .py files in a folder and below, sorted, hidden folders and caches left out."""
     sources = []
     left_out = {"__pycache__", *leave_out}
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in left_out and not name.startswith("."))
-        sources += [Source(str(Path(parent, name)), named=False) for name in sorted(files) if name.endswith(".py")]
+        sources += [SourceFile(str(Path(parent, name)), named=False) for name in sorted(files) if name.endswith(".py")]
     return sources
 
 
-def _module(dotted: str, qualname: str | None) -> list[Source]:
+def _module(dotted: str, qualname: str | None) -> list[SourceFile]:
     """The sources of a module, looked up one dot at a time."""
     top, *parts = _ALIASES.get(dotted, dotted).split(".")
     spec = _find_spec(top, [str(Path.cwd()), *(entry for entry in sys.path if entry)])
@@ -187,17 +187,17 @@ def _find_spec(name: str, path: list[str]) -> ModuleSpec:
     return namespace
 
 
-def _module_source(spec: ModuleSpec, qualname: str | None) -> Source:
+def _module_source(spec: ModuleSpec, qualname: str | None) -> SourceFile:
     if spec.loader is None:
         raise TargetError(f"expected a module with source, but found that {spec.name} is a namespace package")
     if spec.origin is not None and spec.origin.endswith((".py", ".pyc")) and Path(spec.origin).is_file():
-        return Source(spec.origin, qualname)
+        return SourceFile(spec.origin, qualname)
     if (get_source := getattr(spec.loader, "get_source", None)) and (text := get_source(spec.name)) is not None:
-        return Source(spec.name, qualname, text.encode())  # inside a zip
+        return SourceFile(spec.name, qualname, text.encode())  # inside a zip
     raise TargetError(f"expected a module with Python source, but found that {spec.name} is {spec.origin}")
 
 
-def load(source: Source) -> list[CodeType]:
+def load(source: SourceFile) -> list[CodeType]:
     """The code objects of a source: that of the module, or those that were asked for by name.
 
     Raises:
@@ -234,7 +234,7 @@ def no_such_line(bounds: tuple[int, int], line: int) -> TargetError:
     return TargetError(f"expected a line from {bounds[0]} to {bounds[1]}, but found {line}")
 
 
-def read(source: Source) -> bytes:
+def read(source: SourceFile) -> bytes:
     """The content of a source.
 
     Raises:
