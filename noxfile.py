@@ -134,6 +134,13 @@ def regions(session: nox.Session) -> None:
     session.run("python", "tests/regions/run.py", *session.posargs)
 
 
+@nox.session(python=PYTHONS, download_python="never")
+def ways(session: nox.Session) -> None:
+    """Raise in every line of random functions, and compare with `xtab where` (arguments go to tests/ways/run.py)."""
+    session.install("-e", ".")
+    session.run("python", "tests/ways/run.py", *session.posargs)
+
+
 @nox.session
 def browser(session: nox.Session) -> None:
     """Try the page of `xtab view` in headless Chromium, which is fetched if none is on PATH (arguments: pytest's)."""

@@ -12,9 +12,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rounds import code_objects
-
 import xtab
+from xtab.format.code import code_objects
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

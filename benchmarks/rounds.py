@@ -17,12 +17,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from types import CodeType
 
     from peers import Pair, Side
 
-__all__ = ["Timings", "code_objects", "measure"]
+__all__ = ["Timings", "measure"]
 
 
 @dataclass
@@ -94,12 +94,3 @@ def _timed(side: Side, items: list[Any]) -> float:
         for item in prepared:
             run(item)
     return (time.process_time() - begin) / repeat
-
-
-def code_objects(code: CodeType) -> Iterator[CodeType]:
-    """A code object and all that are nested in it."""
-    todo = [code]
-    while todo:
-        found = todo.pop()
-        yield found
-        todo += [constant for constant in found.co_consts if isinstance(constant, type(code))]

@@ -19,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 from limits import Limit, memory, scaling
 from peers import WORK, missing_peers, pairs, peer_versions
 from report import Report, as_json, as_markdown, as_text, rows_of, write_pyperf
-from rounds import Timings, code_objects, measure
+from rounds import Timings, measure
 
 import xtab
+from xtab.format.code import code_objects
 
 if TYPE_CHECKING:
     from types import CodeType

@@ -15,7 +15,7 @@ from xtab.format.opcodes import CURRENT
 
 HERE = Path(__file__).parent
 PURE = (
-    *("analysis", "cli", "format", "packages", "proof", "regions", "report", "testing", "places"),
+    *("analysis", "cli", "format", "packages", "proof", "regions", "report", "testing", "ways"),
     *("test_benchmarks.py", "test_corpus.py", "test_docs.py", "test_errors.py", "test_house_rules.py"),
     "test_verified.py",
     *(f"model/test_{name}.py" for name in ("depths", "editing", "flow", "layout", "nesting", "positions", "slices")),

@@ -10,6 +10,7 @@ import types
 from collections import Counter
 
 import xtab
+from xtab.format.code import code_objects
 
 
 def insertion_points(body, *, redirect=False):
@@ -64,14 +65,6 @@ def transformed(code, edit=None):
     if edit is not None:
         edit(body)
     return xtab.assemble(body)
-
-
-def code_objects(code):
-    """All code objects in one, itself first."""
-    waiting = [code]
-    for found in waiting:
-        waiting += [const for const in found.co_consts if isinstance(const, types.CodeType)]
-    return waiting
 
 
 def main(path):

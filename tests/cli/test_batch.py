@@ -7,7 +7,7 @@ import pytest
 
 from xtab.cli import batch as batch_module
 from xtab.cli.batch import Batch, collect_sources, run_batch
-from xtab.cli.targets import Source
+from xtab.cli.targets import SourceFile
 
 
 @dataclass
@@ -21,7 +21,7 @@ def report_of(source):
     return Report(source.name, source.named, "broken" if "bad" in source.name else None)
 
 
-SOURCES = [Source(f"{number}.py") for number in range(3)]
+SOURCES = [SourceFile(f"{number}.py") for number in range(3)]
 
 
 def test_each_source_has_its_report():
@@ -62,16 +62,18 @@ def test_a_process_that_dies_is_told(capsys):
     ],
 )
 def test_exit_status(names, end, status, wanted, capsys):
-    batch = Batch([report_of(Source(name)) for name in names], end)
+    batch = Batch([report_of(SourceFile(name)) for name in names], end)
     assert batch.exit_status(status) == wanted
     assert capsys.readouterr().err == ("Error: bad.py: broken\n" if "bad.py" in names else "")
 
 
 def test_only_what_was_named_is_an_error():
-    assert Batch([report_of(Source("bad.py", named=False))], None).exit_status(0) == 0
+    assert Batch([report_of(SourceFile("bad.py", named=False))], None).exit_status(0) == 0
 
 
 def test_a_file_is_collected_once(monkeypatch):
-    monkeypatch.setattr(batch_module, "find_sources", lambda target, stdin: [Source("a.py", named=target == "a.py")])
-    assert collect_sources(["a.py", "."]) == collect_sources([".", "a.py"]) == [Source("a.py")]
-    assert collect_sources([".", "."]) == [Source("a.py", named=False)]
+    monkeypatch.setattr(
+        batch_module, "find_sources", lambda target, stdin: [SourceFile("a.py", named=target == "a.py")]
+    )
+    assert collect_sources(["a.py", "."]) == collect_sources([".", "a.py"]) == [SourceFile("a.py")]
+    assert collect_sources([".", "."]) == [SourceFile("a.py", named=False)]

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from xtab.cli.code_targets import TargetType, find_code, remember_source
-from xtab.cli.targets import Source
+from xtab.cli.targets import SourceFile
 from xtab.errors import TargetError
 
 DECORATED = """\
@@ -86,7 +86,7 @@ def test_what_cannot_be_imported(target, message, decorated):
 
 
 def test_a_source_that_is_in_no_file_is_remembered():
-    remember_source(Source("<string>", data=b"a\nb\n"))
+    remember_source(SourceFile("<string>", data=b"a\nb\n"))
     assert linecache.getline("<string>", 2) == "b\n"
 
 

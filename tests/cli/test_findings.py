@@ -6,11 +6,11 @@ import pytest
 
 from xtab.analysis.verify import RULES
 from xtab.cli.findings import verify_source
-from xtab.cli.targets import Source
+from xtab.cli.targets import SourceFile
 
 
 def found(name, codes=RULES, **options):
-    report = verify_source(Source(name, **options), codes=codes)
+    report = verify_source(SourceFile(name, **options), codes=codes)
     assert pickle.loads(pickle.dumps(report)) == report
     return report
 

@@ -9,10 +9,9 @@ import pytest
 
 from xtab import TargetError
 from xtab.analysis.verify import CodeParts
-from xtab.cli.parts import load_parts, parts_of
-from xtab.cli.targets import Source
+from xtab.cli.parts import load_parts
+from xtab.cli.targets import SourceFile
 from xtab.format.code import code_objects
-from xtab.format.marshalled import load_marshalled, marshalled_objects
 
 SOURCE = """
 def outer(a, *b, c=1, **d):
@@ -27,26 +26,9 @@ def outer(a, *b, c=1, **d):
 def test_a_pyc_has_the_parts_of_its_code_objects(tmp_path):
     code = compile(inspect.getsource(json.decoder), "decoder.py", "exec")
     (tmp_path / "decoder.pyc").write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code))
-    found = load_parts(Source(str(tmp_path / "decoder.pyc")))
+    found = load_parts(SourceFile(str(tmp_path / "decoder.pyc")))
     wanted = [CodeParts.of(each) for each in code_objects(code)]
     assert [parts._replace(consts=()) for parts in found] == [parts._replace(consts=()) for parts in wanted]
-
-
-def test_nested_code_objects_look_the_same_from_outside():
-    code = compile(SOURCE, "example.py", "exec")
-    for stored, made in zip(marshalled_objects(load_marshalled(marshal.dumps(code))), code_objects(code), strict=True):
-        for stub, constant in zip(parts_of(stored).consts, made.co_consts, strict=True):
-            assert type(stub) is type(constant)
-            if inspect.iscode(constant):
-                assert stub.co_freevars == constant.co_freevars
-                assert stub.co_flags & inspect.CO_GENERATOR == constant.co_flags & inspect.CO_GENERATOR
-                assert stub.co_qualname == constant.co_qualname
-                assert stub.co_code != constant.co_code
-
-
-def test_what_no_stand_in_can_be_made_of(stored):
-    inner = stored(flags=-1, name=("no", "text"), localsplusnames=(1,), localspluskinds=b"\x80")
-    assert inspect.iscode(parts_of(stored(consts=(inner,))).consts[0])
 
 
 @pytest.mark.parametrize("qualname", ["outer.<locals>.Inner", "outer.Inner"])
@@ -55,7 +37,7 @@ def test_by_name(tmp_path, qualname):
     path.write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(compile(SOURCE, "a.py", "exec")))
     (tmp_path / "a.py").write_text(SOURCE)
     for name in ("a.pyc", "a.py"):
-        found = [parts.qualname for parts in load_parts(Source(str(tmp_path / name), qualname))]
+        found = [parts.qualname for parts in load_parts(SourceFile(str(tmp_path / name), qualname))]
         assert found == ["outer.<locals>.Inner", "outer.<locals>.Inner.method"]
 
 
@@ -69,5 +51,5 @@ def test_by_name(tmp_path, qualname):
 def test_what_is_no_code_object(tmp_path, payload, message):
     (tmp_path / "a.pyc").write_bytes(importlib.util.MAGIC_NUMBER + bytes(12) + payload)
     with pytest.raises(TargetError) as caught:
-        load_parts(Source(str(tmp_path / "a.pyc")))
+        load_parts(SourceFile(str(tmp_path / "a.pyc")))
     assert str(caught.value).endswith(message)

@@ -5,7 +5,7 @@ import marshal
 import pytest
 
 from xtab.cli.stored import foreign_version, stored_code
-from xtab.cli.targets import Source
+from xtab.cli.targets import SourceFile
 from xtab.errors import TargetError
 from xtab.format.marshalled import dump_marshalled, load_marshalled
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
@@ -17,14 +17,14 @@ def pyc(magic, code):
 
 def test_versions(stored):
     for version in SUPPORTED:
-        source = Source("a.pyc", data=pyc(for_version(version).magic, stored()))
+        source = SourceFile("a.pyc", data=pyc(for_version(version).magic, stored()))
         assert foreign_version(source) == (None if version == CURRENT.version else "{}.{}".format(*version))
         assert [code.qualname for code in stored_code(source)] == ["f"]
-    assert foreign_version(Source("a.py", data=b"")) is None
+    assert foreign_version(SourceFile("a.py", data=b"")) is None
 
 
 def test_a_python_that_nobody_knows(stored):
-    source = Source("a.pyc", data=pyc(3000, stored()))
+    source = SourceFile("a.pyc", data=pyc(3000, stored()))
     assert foreign_version(source) is None
     with pytest.raises(TargetError, match="another Python"):
         stored_code(source)
@@ -33,15 +33,15 @@ def test_a_python_that_nobody_knows(stored):
 def test_names(stored):
     code = stored(consts=(stored(qualname="f.inner"),))
     data = pyc(CURRENT.magic, code)
-    assert [each.qualname for each in stored_code(Source("a.pyc", data=data))] == ["f", "f.inner"]
-    assert [each.qualname for each in stored_code(Source("a.pyc", "f.inner", data))] == ["f.inner"]
+    assert [each.qualname for each in stored_code(SourceFile("a.pyc", data=data))] == ["f", "f.inner"]
+    assert [each.qualname for each in stored_code(SourceFile("a.pyc", "f.inner", data))] == ["f.inner"]
     with pytest.raises(TargetError, match=r"close to it: f\.inner"):
-        stored_code(Source("a.pyc", "f.inr", data))
+        stored_code(SourceFile("a.pyc", "f.inr", data))
 
 
 def test_no_code_object():
     with pytest.raises(TargetError, match="expected a code object behind the header, but found int"):
-        stored_code(Source("a.pyc", data=pyc(CURRENT.magic, 1)))
+        stored_code(SourceFile("a.pyc", data=pyc(CURRENT.magic, 1)))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_no_code_object():
 def test_lines(line, names, layers):
     """As `file.py:LINE` has it, but nothing is made into a code object."""
     root = load_marshalled(marshal.dumps(layers))
-    source = Source("a.pyc", str(line), pyc(CURRENT.magic, root))
+    source = SourceFile("a.pyc", str(line), pyc(CURRENT.magic, root))
     if names:
         assert stored_code(source)[0].qualname == names
     else:
@@ -71,7 +71,7 @@ def test_lines(line, names, layers):
 
 def test_a_line_where_the_location_table_cannot_be_read(stored):
     code = stored(firstlineno=7, linetable=b"\xff")
-    assert [each.qualname for each in stored_code(Source("a.pyc", "7", pyc(CURRENT.magic, code)))] == ["f"]
+    assert [each.qualname for each in stored_code(SourceFile("a.pyc", "7", pyc(CURRENT.magic, code)))] == ["f"]
 
 
 def test_a_line_for_table_and_verify(xtab, tmp_path, stored, write_pyc):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from xtab import TargetError
-from xtab.cli.targets import Source, find_sources, line_number, load
+from xtab.cli.targets import SourceFile, find_sources, line_number, load
 from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
 
 TRAP = "raise SystemExit('executed')\n"
@@ -47,7 +47,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_a_file(files):
-    assert find("alone.py") == [Source("alone.py")]
+    assert find("alone.py") == [SourceFile("alone.py")]
     assert loaded("alone.py") == ["<module>"]
 
 
@@ -153,25 +153,26 @@ def test_a_name_with_colons(files):
 
 
 def test_stdin():
-    assert find("-", b"x = 1") == [Source("-", data=b"x = 1")]
+    assert find("-", b"x = 1") == [SourceFile("-", data=b"x = 1")]
     (code,) = load(find("-", b"x = 1")[0])
     assert code.co_filename == "<stdin>"
 
 
 def test_the_encoding_of_a_source_is_its_own(files):
     (files / "latin.py").write_bytes(b"# coding: latin-1\ndef f(): return '\xe9'\n")
-    (code,) = load(Source("latin.py", "f"))
+    (code,) = load(SourceFile("latin.py", "f"))
     assert "é" in code.co_consts
 
 
 def test_future_flags_are_not_inherited():
-    assert not load(Source("-", data=b"x: int = 1"))[0].co_flags & __import__("__future__").annotations.compiler_flag
+    (code,) = load(SourceFile("-", data=b"x: int = 1"))
+    assert not code.co_flags & __import__("__future__").annotations.compiler_flag
 
 
 def test_warnings_of_the_compiler_are_not_shown():
     with warnings.catch_warnings(record=True) as shown:
         warnings.simplefilter("always")
-        load(Source("-", data=b"assert (1, 'x')\n1 is 1\n"))
+        load(SourceFile("-", data=b"assert (1, 'x')\n1 is 1\n"))
     assert not shown
 
 
@@ -221,12 +222,12 @@ def test_an_extension_module_is_refused(files):
 )
 def test_what_does_not_compile_is_refused(data, message):
     with pytest.raises(TargetError, match=message):
-        load(Source("-", data=data))
+        load(SourceFile("-", data=data))
 
 
 def test_a_file_that_is_gone_is_refused(files):
     with pytest.raises(TargetError, match=r"^expected a file that can be read, but found: No such file"):
-        load(Source("gone.py"))
+        load(SourceFile("gone.py"))
 
 
 def test_an_unknown_code_object_is_refused(files):

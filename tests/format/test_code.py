@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 import types
 
 import pytest
 
-from xtab.format.code import code_length, code_objects, code_of
+from xtab.format import code as flags
+from xtab.format.code import argument_count, code_length, code_objects, code_of
 
 
 def plain():
@@ -113,3 +115,14 @@ def test_deeply_nested_code_objects_are_walked():
     for _ in range(5000):
         code = plain.__code__.replace(co_consts=(code,))
     assert sum(1 for _ in code_objects(code)) == 5001
+
+
+@pytest.mark.parametrize("name", [name for name in flags.__all__ if name.startswith("CO_")])
+def test_flags_are_those_of_python(name):
+    assert getattr(inspect, name, getattr(flags, name)) == getattr(flags, name)
+
+
+@pytest.mark.parametrize("signature", ["", "a, b, /, c, *, d, e", "a, *b", "a, *b, c, **d", "**a"])
+def test_all_arguments_are_counted(signature):
+    code = eval(f"lambda {signature}: 0").__code__
+    assert argument_count(code.co_argcount, code.co_kwonlyargcount, code.co_flags) == code.co_nlocals

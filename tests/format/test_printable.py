@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from xtab.format.printable import one_line
+from xtab.format.printable import one_line, without_addresses
 
 
 @pytest.mark.parametrize(
@@ -15,3 +15,8 @@ from xtab.format.printable import one_line
 def test_one_line(text, wanted):
     assert one_line(text) == wanted
     assert one_line(text).isprintable()
+
+
+def test_without_addresses():
+    assert without_addresses(repr([object(), test_one_line])) == "[<object object>, <function test_one_line>]"
+    assert without_addresses("at 0x1, met at 0x1 or 0x2") == "at 0x1, met or 0x2"

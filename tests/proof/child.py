@@ -18,7 +18,7 @@ from pathlib import Path  # noqa: E402
 
 import transforms  # noqa: E402
 
-from xtab.runtime.imports import rewrite_imports  # noqa: E402
+from xtab import rewrite_imports  # noqa: E402
 
 UNTOUCHED = "untouched"
 KEPT = frozenset({"xtab", "importlib", "copyreg"})  #: what rewrites, what loads, and what copying a loader asks for

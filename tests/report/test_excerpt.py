@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xtab.analysis.verify import CodeParts
-from xtab.cli.parts import parts_of
 from xtab.format.opcodes import CURRENT
 from xtab.model.stack import stack_depths
 from xtab.report.excerpt import excerpt
@@ -23,7 +22,7 @@ def rows(lines):
 
 
 def test_what_is_shown(stored):
-    parts = parts_of(stored("NOP", "LOAD_CONST", "POP_TOP", "LOAD_CONST", "RETURN_VALUE"))
+    parts = CodeParts.of_stored(stored("NOP", "LOAD_CONST", "POP_TOP", "LOAD_CONST", "RETURN_VALUE"))
     assert excerpt(parts, 4) == [
         "    off dep",
         "      0   0  NOP",
@@ -60,22 +59,23 @@ def test_operands(stored, code_bytes):
         localsplusnames=("local", "cell", "free"),
         localspluskinds=b"\x20\x40\x80",
     )
-    shown = [row[4] for row in rows([*excerpt(parts_of(code), 6), *excerpt(parts_of(code), 8)[5:]])]
+    parts = CodeParts.of_stored(code)
+    shown = [row[4] for row in rows([*excerpt(parts, 6), *excerpt(parts, 8)[5:]])]
     assert shown[:7] == ["'text'", "name", "local", "local", "free", "<", "+"]
 
 
 def test_operands_that_stand_for_nothing(stored):
     names = ("LOAD_CONST", 7), ("LOAD_NAME", 7), ("LOAD_FAST", 7), ("LOAD_DEREF", 7)
-    assert {row[4] for row in rows(excerpt(parts_of(stored(*names)), 0))} == {"7 (there is none)"}
+    assert {row[4] for row in rows(excerpt(CodeParts.of_stored(stored(*names)), 0))} == {"7 (there is none)"}
 
 
 def test_jumps_say_where_to(stored):
-    lines = excerpt(parts_of(stored(("JUMP_FORWARD", 1), "NOP", "LOAD_CONST", "RETURN_VALUE")), 0)
+    lines = excerpt(CodeParts.of_stored(stored(("JUMP_FORWARD", 1), "NOP", "LOAD_CONST", "RETURN_VALUE")), 0)
     assert rows(lines)[0][3:] == ("JUMP_FORWARD", "to 4")
 
 
 def test_code_objects_are_not_looked_into(stored):
-    parts = parts_of(stored("LOAD_CONST", consts=(stored(qualname="f.<locals>.g"),)))
+    parts = CodeParts.of_stored(stored("LOAD_CONST", consts=(stored(qualname="f.<locals>.g"),)))
     assert rows(excerpt(parts, 0))[0][4] == "<code f.<locals>.g>"
 
 
@@ -92,7 +92,7 @@ def test_code_objects_are_not_looked_into(stored):
     ids=str,
 )
 def test_no_depths_where_they_can_not_be_known(stored, parts):
-    lines = excerpt(parts_of(stored(**parts)), 0)
+    lines = excerpt(CodeParts.of_stored(stored(**parts)), 0)
     assert lines[0] == "    off"
     assert rows(lines)[0][:2] == (">", "0")
     assert {row[2] for row in rows(lines)} == {None}
@@ -100,17 +100,17 @@ def test_no_depths_where_they_can_not_be_known(stored, parts):
 
 def test_an_opcode_that_is_none(stored):
     unknown = next(op for op in range(1, 256) if CURRENT.name[op] is None)
-    lines = excerpt(parts_of(stored(code=bytes([unknown, 0]))), 0)
+    lines = excerpt(CodeParts.of_stored(stored(code=bytes([unknown, 0]))), 0)
     assert rows(lines)[0][3] == f"<{unknown}>"
 
 
-@pytest.mark.parametrize("offset", [-2, 6, 100])
+@pytest.mark.parametrize("offset", [None, -2, 6, 100])
 def test_no_lines_where_no_instruction_is(stored, offset):
-    assert excerpt(parts_of(stored("NOP", "LOAD_CONST", "RETURN_VALUE")), offset) == []
+    assert excerpt(CodeParts.of_stored(stored("NOP", "LOAD_CONST", "RETURN_VALUE")), offset) == []
 
 
 def test_an_offset_inside_an_instruction(stored):
-    assert rows(excerpt(parts_of(stored("BINARY_OP")), 2))[0][:2] == (">", "0")
+    assert rows(excerpt(CodeParts.of_stored(stored("BINARY_OP")), 2))[0][:2] == (">", "0")
 
 
 @given(

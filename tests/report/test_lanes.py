@@ -24,10 +24,10 @@ def check(code):
         assert list(lanes) == list(shown)
         at = [{} for _ in listing.rows]
         for region, lane in lanes.items():
-            for run in lane.runs:
-                assert run.marks[0] == Mark.TAG
-                assert run.marks[-1] not in GAPS
-                for row, mark in enumerate(run.marks, run.first):
+            for stretch in lane.stretches:
+                assert stretch.marks[0] == Mark.TAG
+                assert stretch.marks[-1] not in GAPS
+                for row, mark in enumerate(stretch.marks, stretch.first):
                     assert at[row].setdefault(lane.column, (region, mark)) == (region, mark), "two regions in one place"
         for row, cells in zip(listing.rows, at, strict=True):
             drawn = [region for _, (region, mark) in sorted(cells.items()) if mark not in GAPS]
@@ -74,7 +74,7 @@ def test_regions_side_by_side_share_a_column():
     lanes = lay_out(listing.rows, listing.shown)
     assert [lane.column for lane in lanes.values()] == [0, 0]
     one, two = lanes.values()
-    assert one.runs[-1].end <= two.runs[0].first
+    assert one.stretches[-1].end <= two.stretches[0].first
 
 
 def one_after_another(count):
@@ -90,8 +90,11 @@ def test_holes_are_lent_where_columns_are_many(count, handlers_at_the_end):
     lanes = lay_out(listing.rows, listing.regions)
     assert max(lane.column for lane in lanes.values()) < FEW
     lent = count > 2 and handlers_at_the_end(listing)
-    assert any(len(lane.runs) > 1 for lane in lanes.values()) == lent
-    assert any(mark == Mark.HOLE for lane in lanes.values() for run in lane.runs for mark in run.marks) != lent
+    assert any(len(lane.stretches) > 1 for lane in lanes.values()) == lent
+    assert (
+        any(mark == Mark.HOLE for lane in lanes.values() for stretch in lane.stretches for mark in stretch.marks)
+        != lent
+    )
     assert "+1" not in listing.text(all_regions=True)
 
 
@@ -99,7 +102,7 @@ def test_thousands_of_regions_take_no_more_than_their_pieces():
     listing = one_after_another(600)
     lanes = lay_out(listing.rows, listing.regions)
     assert len(lanes) == 2400
-    assert sum(len(run.marks) for lane in lanes.values() for run in lane.runs) < 4 * len(listing.rows)
+    assert sum(len(stretch.marks) for lane in lanes.values() for stretch in lane.stretches) < 4 * len(listing.rows)
 
 
 def test_what_is_not_shown_takes_no_column(shapes):
@@ -114,14 +117,14 @@ def test_a_hole_where_nothing_can_raise_does_not_end_the_bracket(shapes):
     for code in shapes.values():
         listing = xtab.show(code)
         for region, lane in lay_out(listing.rows, listing.regions).items():
-            if len(lane.runs) > 1:  # its column is lent
+            if len(lane.stretches) > 1:  # its column is lent
                 continue
-            (run,) = lane.runs
+            (stretch,) = lane.stretches
             for hole in region.holes:
                 rows = [at for at, row in enumerate(listing.rows) if hole.start <= row.offset < hole.end]
-                marks = {run.marks[at - run.first] for at in rows}
+                marks = {stretch.marks[at - stretch.first] for at in rows}
                 assert marks == {Mark.QUIET if hole.quiet else Mark.HOLE}
-                before = run.marks[rows[0] - 1 - run.first]
+                before = stretch.marks[rows[0] - 1 - stretch.first]
                 assert (before in {Mark.LAST, Mark.ONLY, Mark.TAG}) or hole.quiet
                 seen.add(hole.quiet)
     assert seen == {True, False}

@@ -12,8 +12,8 @@ def module(source):
     return xtab.show(compile(source, "example.py", "exec", dont_inherit=True))
 
 
-def cells(section):
-    return [cell for run in section.runs for cell in run.cells]
+def rows(section):
+    return [each for stretch in section.stretches for each in stretch.rows]
 
 
 def test_inner_code_has_its_section_and_links():
@@ -22,7 +22,7 @@ def test_inner_code_has_its_section_and_links():
         ("<module>", "module"), ("f", "f"), ("f.<locals>.<lambda>", "f.lambda"), ("f", "f~2"),
     ]  # fmt: skip
     assert [each.inside for each in made] == [None, ("<module>", "module"), ("f", "f"), ("<module>", "module")]
-    assert [cell.link for cell in cells(made[0]) if cell.row.code] == ["f", "f~2"]
+    assert [each.link for each in rows(made[0]) if each.row.code] == ["f", "f~2"]
 
 
 def test_nothing_twice():
@@ -35,7 +35,7 @@ def test_no_two_anchors_are_equal():
     made = sections([module(source)])
     anchors = [each.anchor for each in made]
     anchors += [view.anchor for each in made for view in each.regions]
-    anchors += [cell.anchor for each in made for cell in cells(each) if cell.anchor]
+    anchors += [row.anchor for each in made for row in rows(each) if row.anchor]
     assert len(anchors) == len(set(anchors))
     assert made[0].regions[0].anchor == "A"
     assert [each.anchor for each in made[1:]] == ["A~2", "a~2"]
@@ -61,39 +61,39 @@ def test_a_region_in_words():
 def test_cells():
     listing = module("try:\n    while a:\n        b\nfinally:\n    c\n")
     (made,) = sections([listing])
-    found = cells(made)
-    assert [cell.row for cell in found] == list(listing.rows)
-    handler = next(cell for cell in found if cell.handles and not cell.handles[0].region.bookkeeping)
+    found = rows(made)
+    assert [each.row for each in found] == list(listing.rows)
+    handler = next(each for each in found if each.handles and not each.handles[0].region.bookkeeping)
     assert (handler.kept, handler.pushed, handler.depth) == (0, 1, "1")
     assert handler.why == "0 kept, the exception pushed"
     assert handler.anchor == f"@{handler.row.offset}" == made.row_anchor(handler.row.offset)
-    assert all(cell.link == f"@{cell.row.target}" for cell in found if cell.row.target is not None)
-    targets = {cell.anchor for cell in found}
-    assert all(cell.link in targets for cell in found if cell.link)
-    load = next(cell for cell in found if cell.row.opname == "LOAD_NAME" and cell.row.operand == "a")
+    assert all(each.link == f"@{each.row.target}" for each in found if each.row.target is not None)
+    targets = {each.anchor for each in found}
+    assert all(each.link in targets for each in found if each.link)
+    load = next(each for each in found if each.row.opname == "LOAD_NAME" and each.row.operand == "a")
     assert (load.line, load.position, load.chain.split()[0]) == ("2", "2:10-11", "A")
-    assert any(cell.quiet for cell in found)
+    assert any(each.quiet for each in found)
 
 
 def test_lines_are_told_once_and_never_made_up():
-    found = cells(sections([module("try:\n    a(b)\nfinally:\n    c\n")])[0])
-    shown = [cell.line for cell in found]
-    assert shown.count("2") < sum(cell.row.line == 2 for cell in found)
+    found = rows(sections([module("try:\n    a(b)\nfinally:\n    c\n")])[0])
+    shown = [each.line for each in found]
+    assert shown.count("2") < sum(each.row.line == 2 for each in found)
     assert "--" in shown
 
 
 def test_problems_stand_at_their_row():
     code = compile("a(b)", "x", "exec")
     (made,) = sections([xtab.show(code.replace(co_stacksize=1))])
-    assert [problem.code for cell in cells(made) for problem in cell.problems] == ["XT403"]
+    assert [problem.code for each in rows(made) for problem in each.problems] == ["XT403"]
 
 
 @pytest.mark.parametrize("calls, folds", [(LONG // 20, False), (LONG, True)])
 def test_long_runs_can_be_folded(calls, folds):
     (made,) = sections([module("f()\n" * calls + "try:\n" + "    f()\n" * calls + "finally:\n    g()\n")])
-    assert any(run.folds for run in made.runs) == folds
-    assert [cell.row for cell in cells(made)] == list(made.listing.rows)
-    for run in made.runs:
-        if run.folds:
-            assert len({cell.chain for cell in run.cells}) == 1
-            assert not any(cell.anchor or cell.handles for cell in run.cells)
+    assert any(stretch.folds for stretch in made.stretches) == folds
+    assert [each.row for each in rows(made)] == list(made.listing.rows)
+    for stretch in made.stretches:
+        if stretch.folds:
+            assert len({each.chain for each in stretch.rows}) == 1
+            assert not any(each.anchor or each.handles for each in stretch.rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 from pathlib import Path
 
-from xtab.report.source_text import holds_line, line_span, remember_text, source_text
+from xtab.report.source_text import holds_line, line_bounds, remember_text, source_text
 
 
 def outer():
@@ -25,13 +25,13 @@ def test_no_file():
 
 def test_lines_with_what_is_inside():
     first = outer.__code__.co_firstlineno
-    assert line_span(outer.__code__) == (first, first + 4)
+    assert line_bounds(outer.__code__) == (first, first + 4)
 
 
 def test_no_lines_at_all():
     code = compile("x", "example", "eval")
     bare = code.replace(co_linetable=bytes([0xF8 | len(code.co_code) // 2 - 1]), co_consts=())
-    assert line_span(bare) == (1, 1)
+    assert line_bounds(bare) == (1, 1)
 
 
 def test_a_text_that_is_in_no_file():

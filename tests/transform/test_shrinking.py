@@ -12,15 +12,8 @@ from hypothesis import strategies as st
 from xtab.format.locations import parse_location_table
 from xtab.format.marshalled import MarshalledCode, dump_marshalled, load_marshalled
 from xtab.format.opcodes import CURRENT
-from xtab.transform.shrinking import (
-    CONSTS,
-    NAMES,
-    CutCode,
-    RawEntry,
-    count_not_nops,
-    read_raw_entries,
-    write_raw_entries,
-)
+from xtab.format.table_fields import RawEntry, read_raw_entries, write_raw_entries
+from xtab.transform.shrinking import CONSTS, NAMES, CutCode, count_not_nops
 
 FUNCTIONS = [json.load, json.JSONDecoder.raw_decode, pytest.importorskip, re.Scanner.__init__, dis.dis]
 
@@ -143,19 +136,6 @@ def test_tables_that_can_not_be_read_stay():
     code = code_from(op("NOP") * 3, exceptiontable=b"\x80", linetable=b"\x7f")
     built = CutCode(code).built(kept=[0])
     assert (built.exceptiontable, built.linetable) == (b"\x80", b"\x7f")
-
-
-@pytest.mark.parametrize("table", [b"\x80", b"\x00\x01\x02\x00", b"\x80\x40\x01\x02\x00", b"\x80\x81\x02\x00"])
-def test_what_is_more_than_entries(table):
-    assert read_raw_entries(table) is None
-
-
-NUMBER = st.integers(0, 1 << 30)
-
-
-@given(st.lists(st.builds(RawEntry, NUMBER, NUMBER, NUMBER, NUMBER)))
-def test_entries_come_back(entries):
-    assert read_raw_entries(write_raw_entries(entries)) == entries
 
 
 OPCODES = st.sampled_from(sorted(CURRENT.number.values())) | st.integers(0, 255)

@@ -27,7 +27,7 @@ def library():
     return module
 
 
-def span(text, part, which=0):
+def extent(text, part, which=0):
     """The location of a part of a text."""
     at = -1
     for _ in range(which + 1):
@@ -42,16 +42,16 @@ def check(original, generated, pairs):
     where = source_map(original, generated)
     for now, before in pairs.items():
         expected = (
-            Location(before, before, None, None) if isinstance(before, int) else before and span(original, before)
+            Location(before, before, None, None) if isinstance(before, int) else before and extent(original, before)
         )
-        assert where(span(generated, now)) == expected, now
+        assert where(extent(generated, now)) == expected, now
 
 
 def test_the_same_text_elsewhere():
     text = "def f(x):\n    return [x + 1 for é in 'é' + x]\n"
     where = source_map(text, f"\n\n{text}")
     for part in ("x + 1", "'é' + x", "[x + 1 for é in 'é' + x]"):
-        there = span(text, part)
+        there = extent(text, part)
         assert where(there._replace(line=there.line + 2, end_line=there.end_line + 2)) == there
 
 
@@ -133,12 +133,12 @@ def test_indented_originals():
 def test_trees():
     text = "def f():\n    return g(h(1))\n"
     tree = ast.parse(text)
-    assert source_map(ast.parse(text), tree)(span(text, "h(1)")) == span(text, "h(1)")
+    assert source_map(ast.parse(text), tree)(extent(text, "h(1)")) == extent(text, "h(1)")
     returned = tree.body[0].body[0]
     returned.value = ast.copy_location(ast.Call(ast.Name("wrap", ast.Load()), [returned.value], []), returned.value)
     where = source_map(text, tree)
-    assert where(span(text, "g(h(1))")) == span(text, "g(h(1))")
-    assert where(span(text, "return g(h(1))")) == span(text, "return g(h(1))")
+    assert where(extent(text, "g(h(1))")) == extent(text, "g(h(1))")
+    assert where(extent(text, "return g(h(1))")) == extent(text, "return g(h(1))")
 
 
 @pytest.mark.parametrize("arguments", [(1, "x"), ("x", None), (b"x", "x")])

@@ -15,7 +15,7 @@ from xtab.cli.targets import find_sources
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from xtab.cli.targets import Source
+    from xtab.cli.targets import SourceFile
 
 __all__ = ["Batch", "Report", "batch_options", "collect_sources", "run_batch"]
 
@@ -77,9 +77,9 @@ def batch_options(command: _Command) -> _Command:
     return jobs(shard(command))
 
 
-def collect_sources(targets: Iterable[str]) -> list[Source]:
+def collect_sources(targets: Iterable[str]) -> list[SourceFile]:
     """What to check: each file once."""
-    found: dict[tuple[str, str | None], Source] = {}
+    found: dict[tuple[str, str | None], SourceFile] = {}
     for target in targets:
         for source in find_sources(target, sys.stdin.buffer):
             key = source.name, source.qualname
@@ -89,7 +89,7 @@ def collect_sources(targets: Iterable[str]) -> list[Source]:
 
 
 def run_batch(
-    function: Callable[[Source], _Report], sources: list[Source], jobs: int | None, *, progress: bool
+    function: Callable[[SourceFile], _Report], sources: list[SourceFile], jobs: int | None, *, progress: bool
 ) -> Batch[_Report]:
     """Call a function for each source, in several processes, with a progress bar.
 
@@ -111,7 +111,7 @@ def run_batch(
     return Batch(reports, end)
 
 
-def _which_died(left: list[Source]) -> str:
+def _which_died(left: list[SourceFile]) -> str:
     names = ", ".join(source.name for source in left[:20])
     return (
         "a worker process died, so the rest was not checked. Most likely the interpreter crashed on one of the next "

@@ -21,7 +21,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from xtab.cli.hints import close_matches
-from xtab.cli.targets import Source, find_sources, load, read, working_directory_on_path
+from xtab.cli.targets import SourceFile, find_sources, load, read, working_directory_on_path
 from xtab.errors import TargetError
 from xtab.format.code import code_objects, code_of
 from xtab.report.source_text import remember_text
@@ -120,7 +120,7 @@ def code_target_options(command: _Command) -> _Command:
     return command
 
 
-def the_sources(targets: tuple[str, ...], expression: str | None) -> list[Source]:
+def the_sources(targets: tuple[str, ...], expression: str | None) -> list[SourceFile]:
     """What was named on the command line.
 
     Raises:
@@ -131,7 +131,7 @@ def the_sources(targets: tuple[str, ...], expression: str | None) -> list[Source
         found = "both" if targets else "neither"
         raise click.UsageError(f"expected a TARGET or -e SOURCE, but found {found}", click.get_current_context())
     if expression is not None:
-        return [Source("<string>", data=expression.encode())]
+        return [SourceFile("<string>", data=expression.encode())]
     return [source for target in targets for source in find_sources(target, sys.stdin.buffer)]
 
 
@@ -140,7 +140,7 @@ def find_code(
     expression: str | None,
     *,
     do_import: bool = False,
-    sources: Iterable[Source] | None = None,
+    sources: Iterable[SourceFile] | None = None,
 ) -> Iterator[Found]:
     """All code objects that were named on the command line, in the order of the source: outer before inner.
 
@@ -169,7 +169,7 @@ def find_code(
             yield Found(source.name, code)
 
 
-def remember_source(source: Source) -> None:
+def remember_source(source: SourceFile) -> None:
     """Let the lines of a source be shown that is in no file."""
     data = read(source)
     try:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import CodeType
 
     from xtab.analysis.roundtrip import Difference
-    from xtab.cli.targets import Source
+    from xtab.cli.targets import SourceFile
 
 __all__ = ["FileReport", "FoundDifference", "ProblemCounts", "SmallerStack", "Summary", "check_source", "summary"]
 
@@ -81,7 +81,7 @@ class Summary:
     seconds: float
 
 
-def check_source(source: Source, *, verified: bool = False) -> FileReport:
+def check_source(source: SourceFile, *, verified: bool = False) -> FileReport:
     """Check all code objects of one source. It never raises: what can't be read or compiled has an `error`.
 
     Args:

@@ -101,7 +101,7 @@ def _unreadable(found: Found, error: XtabError, view: View) -> list[str]:
     head = title(found.code.co_qualname, found.code.co_filename, found.code.co_firstlineno)
     lines: list[Line] = [[*head, ("   ", ""), (one_line(error), "problem")]]
     for problem in verify_parts(parts):
-        around = [] if problem.offset is None else excerpt(parts, problem.offset)
+        around = excerpt(parts, problem.offset)
         lines += [[], *problem_lines(problem, around=around)]
     return [paint(line, color=view.color, ascii=view.ascii) for line in lines]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from xtab.analysis.verify import Problem
-    from xtab.cli.targets import Source
+    from xtab.cli.targets import SourceFile
 
 __all__ = ["FileFindings", "Finding", "verify_source"]
 
@@ -41,7 +41,7 @@ class FileFindings:
     findings: tuple[Finding, ...] = ()
 
 
-def verify_source(source: Source, *, codes: Collection[str]) -> FileFindings:
+def verify_source(source: SourceFile, *, codes: Collection[str]) -> FileFindings:
     """Verify all code objects of one source; what can't be read or compiled has an `error`.
 
     Args:
@@ -56,6 +56,6 @@ def verify_source(source: Source, *, codes: Collection[str]) -> FileFindings:
     for parts in known:
         for problem in verify_parts(parts):
             if problem.code in codes:
-                lines = () if problem.offset is None else excerpt(parts, problem.offset)
+                lines = excerpt(parts, problem.offset)
                 findings.append(Finding(problem, tuple(lines)))
     return FileFindings(source.name, source.named, None, len(known), tuple(findings))

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from xtab.analysis.verify import verify_parts
+from xtab.analysis.verify import CodeParts, verify_parts
 from xtab.cli.output import DIFFERENT, FINE, INTERRUPTED, UNUSABLE, progress_option, writing
-from xtab.cli.parts import parts_of
 from xtab.cli.targets import pyc_payload
 from xtab.errors import TableFormatError, TargetError
 from xtab.format.marshalled import MarshalledCode, dump_marshalled, load_marshalled, marshalled_objects
+from xtab.format.pyc import is_pyc
 from xtab.runtime.code_cache import write_atomically
 from xtab.transform.reduce import Reducer
 from xtab.transform.shrinking import count_not_nops
@@ -173,8 +173,7 @@ class _CodeJob:
     """A .pyc, or what `marshal` wrote."""
 
     def __init__(self, data: bytes, name: str, *, strict: bool) -> None:
-        is_pyc = name.endswith(".pyc") or data[2:4] == b"\r\n"
-        payload = pyc_payload(data) if is_pyc else data
+        payload = pyc_payload(data) if name.endswith(".pyc") or is_pyc(data) else data
         self._header = data[: len(data) - len(payload)]
         try:
             root = load_marshalled(payload)
@@ -226,7 +225,7 @@ class _BrokenRules:
         if id(code) not in self._known:
             if len(self._known) >= self._MOST:
                 self._known.clear()
-            problems = verify_parts(parts_of(code))
+            problems = verify_parts(CodeParts.of_stored(code))
             self._known[id(code)] = code, frozenset(each.code for each in problems if each.is_error)
         return self._known[id(code)][1]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import MAGIC_NUMBER, source_hash
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,10 @@ import click
 from xtab.analysis.verify import CodeParts, verify_parts
 from xtab.cli.failures import show_failure
 from xtab.cli.output import DIFFERENT, FINE, wants_color, writing
-from xtab.cli.targets import Source, load, working_directory_on_path
+from xtab.cli.targets import SourceFile, load, working_directory_on_path
 from xtab.errors import TargetError, XtabError
 from xtab.format.code import code_objects
+from xtab.format.pyc import write_pyc
 from xtab.report.excerpt import excerpt
 from xtab.report.text import paint, problem_lines
 from xtab.runtime.code_cache import write_atomically
@@ -28,13 +28,6 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 __all__ = ["rewrite", "transformed"]
-
-_UNCHECKED_HASH = 1
-"""Flags of a .pyc that holds the hash of its source and is never compared with it (PEP 552).
-
-What was rewritten on purpose shall stay: with the time of the source in it, Python would put the plain code in its
-place as soon as somebody touches the source.
-"""
 
 
 @click.command()
@@ -81,7 +74,7 @@ def rewrite(*, source: str, transform: str, output: str, recursive: bool, wants_
     if path == Path(output).absolute():
         raise TargetError(f"expected another file to write than the source, but found {output!r}")
     data = path.read_bytes()
-    (plain,) = load(Source(str(path), data=data))
+    (plain,) = load(SourceFile(str(path), data=data))
 
     def finish(code: CodeType) -> bytes:
         if wants_proof:
@@ -89,7 +82,8 @@ def rewrite(*, source: str, transform: str, output: str, recursive: bool, wants_
         return dump_code(code)
 
     payload = transformed(plain, transform, recursive=recursive, finish=finish)
-    _write(Path(output), data, payload)
+    with writing(Path(output)):
+        write_atomically(Path(output), write_pyc(payload, source=data))
     sys.exit(FINE)
 
 
@@ -129,15 +123,8 @@ def _require_safe(code: CodeType, output: str) -> None:
             if found:
                 click.echo(err=True)
             found = True
-            around = () if problem.offset is None else excerpt(parts, problem.offset)
-            for line in problem_lines(problem, around=around):
+            for line in problem_lines(problem, around=excerpt(parts, problem.offset)):
                 click.echo(paint(line, color=in_color), err=True, color=in_color)
     if found:
         click.echo(f"\n{output} is not written: the new code is not safe to run (--no-verify writes it)", err=True)
         sys.exit(DIFFERENT)
-
-
-def _write(path: Path, source: bytes, payload: bytes) -> None:
-    header = MAGIC_NUMBER + _UNCHECKED_HASH.to_bytes(4, "little") + source_hash(source)
-    with writing(path):
-        write_atomically(path, header + payload)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
 
-from xtab.report.source_text import line_span
+from xtab.report.source_text import line_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,19 +24,19 @@ def code_at(root: CodeType, line: int) -> list[CodeType]:
     >>> [code.co_name for line in (1, 2, 3) for code in code_at(root, line)]
     ['f', 'f', '<module>']
     """
-    return innermost_at(root, line, span=line_span, inner=_inner, name=lambda code: code.co_name)
+    return innermost_at(root, line, bounds=line_bounds, inner=_inner, name=lambda code: code.co_name)
 
 
 def innermost_at(
     root: _Code,
     line: int,
     *,
-    span: Callable[[_Code], tuple[int, int]],
+    bounds: Callable[[_Code], tuple[int, int]],
     inner: Callable[[_Code], list[_Code]],
     name: Callable[[_Code], str],
 ) -> list[_Code]:
     """The same of code in any form, given how to tell its first and last line, what is directly in it, and its name."""
-    first, last = span(root)
+    first, last = bounds(root)
     if not first <= line <= last:
         return []
     found: list[_Code] = []
@@ -45,7 +45,7 @@ def innermost_at(
         code = waiting.pop()
         within = []
         for each in inner(code):
-            first, last = span(each)
+            first, last = bounds(each)
             if first <= line <= last and (first < last or not name(each).startswith("<")):
                 within.append(each)
         waiting += reversed(within)

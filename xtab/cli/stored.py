@@ -5,29 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xtab.cli.source_lines import innermost_at
-from xtab.cli.targets import line_number, no_such_line, pick, pyc_payload, pyc_version, read
+from xtab.cli.targets import line_number, no_such_line, pick, pyc_payload, read
 from xtab.errors import TableFormatError, TargetError
 from xtab.format.locations import parse_location_table
 from xtab.format.marshalled import MarshalledCode, load_marshalled, marshalled_objects
 from xtab.format.opcodes import CURRENT, for_version
+from xtab.format.pyc import is_pyc, read_pyc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from xtab.cli.targets import Source
+    from xtab.cli.targets import SourceFile
 
 __all__ = ["foreign_version", "stored_code"]
 
 
-def foreign_version(source: Source) -> str | None:
+def foreign_version(source: SourceFile) -> str | None:
     """The version, such as ``3.12``, of a .pyc of another Python; None if it is of this one, no .pyc, or not known."""
     if not source.name.endswith(".pyc"):
         return None
-    version = pyc_version(read(source))
+    data = read(source)
+    version = read_pyc(data).version if is_pyc(data) else None
     return None if version is None or version == CURRENT.version else for_version(version).python
 
 
-def stored_code(source: Source, *, foreign: bool = True) -> list[MarshalledCode]:
+def stored_code(source: SourceFile, *, foreign: bool = True) -> list[MarshalledCode]:
     """The code objects in a .pyc, outer before inner, or the one that was asked for by name or line, and all in it.
 
     The format of code objects in files, and of exception tables, is the same from 3.11 on; instructions are not.
@@ -57,15 +59,15 @@ def stored_code(source: Source, *, foreign: bool = True) -> list[MarshalledCode]
 
 def _at_line(root: MarshalledCode, line: int) -> list[MarshalledCode]:
     """The innermost code objects that hold a line."""
-    spans: dict[int, tuple[int, int]] = {}
+    bounds: dict[int, tuple[int, int]] = {}
     for code in reversed(list(marshalled_objects(root))):  # what is in a code object comes before it
-        lines = [*_lines(code), *(each for inner in _inner(code) for each in spans[id(inner)])]
-        spans[id(code)] = min(lines), max(lines)
+        lines = [*_lines(code), *(each for inner in _inner(code) for each in bounds[id(inner)])]
+        bounds[id(code)] = min(lines), max(lines)
     found = innermost_at(
-        root, line, span=lambda code: spans[id(code)], inner=_inner, name=lambda code: code.name
+        root, line, bounds=lambda code: bounds[id(code)], inner=_inner, name=lambda code: code.name
     )  # fmt: skip
     if not found:
-        raise no_such_line(spans[id(root)], line)
+        raise no_such_line(bounds[id(root)], line)
     return found
 
 

@@ -131,33 +131,33 @@ def _tables(targets: tuple[str, ...], expression: str | None, *, do_import: bool
         else:
             try:
                 codes = stored_code(source)
-            except TargetError as problem:
-                raise TargetError(f"{source.name}: {problem}") from None
+            except TargetError as error:
+                raise TargetError(f"{source.name}: {error}") from None
             for code in codes:
-                error: str | None = None
+                why: str | None = None
                 entries: tuple[ExceptionTableEntry, ...] = ()
                 try:
                     entries = tuple(parse_exception_table(code.exceptiontable, code_size=len(code.code)))
-                except XtabError as problem:
-                    error = str(problem)
+                except XtabError as error:
+                    why = str(error)
                 yield _Table(
                     source.name, code.qualname, code.filename, code.firstlineno, version, code.exceptiontable,
-                    entries, None, error,
+                    entries, None, why,
                 )  # fmt: skip
 
 
 def _of_code(name: str, code: Any) -> _Table:
     entries: tuple[ExceptionTableEntry, ...] = ()
     regions: tuple[Region, ...] = ()
-    error: str | None = None
+    why: str | None = None
     try:
         source = read_source(code)
         entries, regions = tuple(source.entries), read_regions(source)
-    except XtabError as problem:
-        error = str(problem)
+    except XtabError as error:
+        why = str(error)
     return _Table(
         name, code.co_qualname, code.co_filename, code.co_firstlineno, CURRENT.python, code.co_exceptiontable, entries,
-        regions, error,
+        regions, why,
     )  # fmt: skip
 
 

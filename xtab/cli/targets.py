@@ -1,7 +1,7 @@
 """What a TARGET on the command line stands for: the files to read, and the code objects in them. Nothing is executed.
 
-1. `find_sources` turns a target into `Source` values: which files there are, or the text given. Modules are looked up
-   dot by dot with the finders of ``sys.path``; `importlib.util.find_spec` would import the parents.
+1. `find_sources` turns a target into `SourceFile` values: which files there are, or the text given. Modules are looked
+   up dot by dot with the finders of ``sys.path``; `importlib.util.find_spec` would import the parents.
 2. `load` reads one of them, compiles it, and picks the code objects that were asked for. It may run in another process.
 """
 
@@ -25,24 +25,26 @@ from xtab.cli.hints import close_names, no_module, no_package, not_found
 from xtab.cli.source_lines import code_at
 from xtab.errors import TargetError
 from xtab.format.code import code_objects
-from xtab.format.opcodes import CURRENT, SUPPORTED, for_version
-from xtab.report.source_text import line_span
+from xtab.format.opcodes import CURRENT, for_version
+from xtab.format.pyc import is_pyc, read_pyc
+from xtab.report.source_text import line_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import BinaryIO
 
+    from xtab.format.pyc import Pyc
+
 __all__ = [
     "TARGETS",
     "TARGETS_HELP",
-    "Source",
+    "SourceFile",
     "find_sources",
     "line_number",
     "load",
     "no_such_line",
     "pick",
     "pyc_payload",
-    "pyc_version",
     "read",
     "without_column",
     "working_directory_on_path",
@@ -76,11 +78,10 @@ _ALIASES = {"os.path": os.path.__name__, "collections.abc": "_collections_abc"}
 """Modules of the standard library that are found under another name than they are imported by."""
 _COLUMN = re.compile(r"(.*:[0-9]+):[0-9]+")
 _NOT_STDLIB = ("site-packages", "dist-packages")
-_PYC_HEADER = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One file, or a text: what code objects are compiled or read from."""
 
     name: str  #: how to call it on a command line, without the ":qualname"
@@ -94,7 +95,7 @@ class Source:
         return "<stdin>" if self.name == "-" else self.name
 
 
-def find_sources(target: str, stdin: BinaryIO) -> list[Source]:
+def find_sources(target: str, stdin: BinaryIO) -> list[SourceFile]:
     """The sources that `target` stands for, in a fixed order. A path that exists wins over a module of that name.
 
     Raises:
@@ -123,38 +124,38 @@ def without_column(target: str) -> str:
     return target if found is None or Path(target.rpartition(":")[0]).is_file() else found[1]
 
 
-def _find(target: str, qualname: str | None, stdin: BinaryIO) -> list[Source] | None:
+def _find(target: str, qualname: str | None, stdin: BinaryIO) -> list[SourceFile] | None:
     """The sources of a target whose ":qualname" was cut off, or None if it is neither a path nor a module's name."""
     if qualname is None:
         if target == "-":
-            return [Source("-", data=stdin.read())]
+            return [SourceFile("-", data=stdin.read())]
         if target == "stdlib":
             return _stdlib()
         if target and Path(target).is_dir():
             return _in_folder(target)
     if Path(target).is_file():
-        return [Source(target, qualname)]
+        return [SourceFile(target, qualname)]
     if all(map(str.isidentifier, target.split("."))) and not target.endswith((".py", ".pyc")):
         return _module(target, qualname)
     return None
 
 
-def _stdlib() -> list[Source]:
+def _stdlib() -> list[SourceFile]:
     folders = {str(Path(sysconfig.get_path(name)).resolve()) for name in ("stdlib", "platstdlib")}
     return [source for folder in sorted(folders) for source in _in_folder(folder, *_NOT_STDLIB)]
 
 
-def _in_folder(folder: str, *leave_out: str) -> list[Source]:
+def _in_folder(folder: str, *leave_out: str) -> list[SourceFile]:
     """All .py files in a folder and below, sorted, hidden folders and caches left out."""
     sources = []
     left_out = {"__pycache__", *leave_out}
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in left_out and not name.startswith("."))
-        sources += [Source(str(Path(parent, name)), named=False) for name in sorted(files) if name.endswith(".py")]
+        sources += [SourceFile(str(Path(parent, name)), named=False) for name in sorted(files) if name.endswith(".py")]
     return sources
 
 
-def _module(dotted: str, qualname: str | None) -> list[Source]:
+def _module(dotted: str, qualname: str | None) -> list[SourceFile]:
     """The sources of a module, looked up one dot at a time."""
     top, *parts = _ALIASES.get(dotted, dotted).split(".")
     spec = _find_spec(top, [str(Path.cwd()), *(entry for entry in sys.path if entry)])
@@ -186,17 +187,17 @@ def _find_spec(name: str, path: list[str]) -> ModuleSpec:
     return namespace
 
 
-def _module_source(spec: ModuleSpec, qualname: str | None) -> Source:
+def _module_source(spec: ModuleSpec, qualname: str | None) -> SourceFile:
     if spec.loader is None:
         raise TargetError(f"expected a module with source, but found that {spec.name} is a namespace package")
     if spec.origin is not None and spec.origin.endswith((".py", ".pyc")) and Path(spec.origin).is_file():
-        return Source(spec.origin, qualname)
+        return SourceFile(spec.origin, qualname)
     if (get_source := getattr(spec.loader, "get_source", None)) and (text := get_source(spec.name)) is not None:
-        return Source(spec.name, qualname, text.encode())  # inside a zip
+        return SourceFile(spec.name, qualname, text.encode())  # inside a zip
     raise TargetError(f"expected a module with Python source, but found that {spec.name} is {spec.origin}")
 
 
-def load(source: Source) -> list[CodeType]:
+def load(source: SourceFile) -> list[CodeType]:
     """The code objects of a source: that of the module, or those that were asked for by name.
 
     Raises:
@@ -210,7 +211,7 @@ def load(source: Source) -> list[CodeType]:
     if line is not None:
         found = code_at(code, line)
         if not found:
-            raise no_such_line(line_span(code), line)
+            raise no_such_line(line_bounds(code), line)
         return found
     return pick(list(code_objects(code)), source.qualname, lambda inner: inner.co_qualname)
 
@@ -228,12 +229,12 @@ def line_number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
-def no_such_line(span: tuple[int, int], line: int) -> TargetError:
+def no_such_line(bounds: tuple[int, int], line: int) -> TargetError:
     """The error for a line that is not among those from the first to the last."""
-    return TargetError(f"expected a line from {span[0]} to {span[1]}, but found {line}")
+    return TargetError(f"expected a line from {bounds[0]} to {bounds[1]}, but found {line}")
 
 
-def read(source: Source) -> bytes:
+def read(source: SourceFile) -> bytes:
     """The content of a source.
 
     Raises:
@@ -264,25 +265,12 @@ def pyc_payload(data: bytes, *, foreign: bool = False) -> bytes:
     Raises:
         TargetError: it isn't one; the message names the Python that wrote it, if xtab knows that.
     """
-    magic = _magic(data)
-    if magic is None:
+    if not is_pyc(data):
         raise TargetError("expected a .pyc file, but found something else")
-    if magic != CURRENT.magic and not (foreign and pyc_version(data)):
-        raise _other_version(magic)
-    return data[_PYC_HEADER:]
-
-
-def pyc_version(data: bytes) -> tuple[int, int] | None:
-    """The version of the Python that wrote a .pyc; None if xtab doesn't know that."""
-    return _version_of(_magic(data))
-
-
-def _version_of(magic: int | None) -> tuple[int, int] | None:
-    return next((version for version in SUPPORTED if for_version(version).magic == magic), None)
-
-
-def _magic(data: bytes) -> int | None:
-    return int.from_bytes(data[:2], "little") if data[2:4] == b"\r\n" and len(data) >= _PYC_HEADER else None
+    pyc = read_pyc(data)
+    if pyc.magic != CURRENT.magic and not (foreign and pyc.version):
+        raise _other_version(pyc)
+    return pyc.payload
 
 
 def _read_pyc(data: bytes) -> CodeType:
@@ -296,13 +284,12 @@ def _read_pyc(data: bytes) -> CodeType:
     return code
 
 
-def _other_version(magic: int) -> TargetError:
+def _other_version(pyc: Pyc) -> TargetError:
     message = f"expected bytecode of CPython {CURRENT.python} (magic {CURRENT.magic}), but found that of "
-    version = _version_of(magic)
-    if version is not None:
-        other = for_version(version).python
-        return TargetError(f"{message}CPython {other} (magic {magic}). Try the same with: python{other} -m xtab")
-    return TargetError(f"{message}another Python (magic {magic})")
+    if pyc.version is not None:
+        other = for_version(pyc.version).python
+        return TargetError(f"{message}CPython {other} (magic {pyc.magic}). Try the same with: python{other} -m xtab")
+    return TargetError(f"{message}another Python (magic {pyc.magic})")
 
 
 def pick(known: list[_Code], qualname: str, name_of: Callable[[_Code], str]) -> list[_Code]:

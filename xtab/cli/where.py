@@ -11,11 +11,11 @@ import click
 
 from xtab.cli.code_targets import TargetType, remember_source
 from xtab.cli.output import FINE, color_option, document, json_option, wants_ascii, wants_color
-from xtab.cli.targets import Source, find_sources, line_number, load, read, without_column
+from xtab.cli.targets import SourceFile, find_sources, line_number, load, read, without_column
 from xtab.errors import TargetError
 from xtab.format.printable import one_line
 from xtab.report.json import region_json, row_json
-from xtab.report.source_text import line_span
+from xtab.report.source_text import line_bounds
 from xtab.report.source_tree import SourceTree
 from xtab.report.statements import notes_on
 from xtab.report.text import paint, region_style
@@ -72,7 +72,7 @@ def where(*, targets: tuple[str, ...], expression: str | None, as_json: bool, co
     sys.exit(FINE)
 
 
-def _source(target: str) -> tuple[Source, int]:
+def _source(target: str) -> tuple[SourceFile, int]:
     target = without_column(target)
     base, _, text = target.rpartition(":")
     line = line_number(text)
@@ -81,16 +81,16 @@ def _source(target: str) -> tuple[Source, int]:
         hint = f"; xtab dis {target} shows what has that name" if base and not text.isdecimal() else ""
         raise TargetError(f"expected {what}:LINE, but found {target!r}{hint}")
     if base == "-":
-        return Source("-", data=sys.stdin.buffer.read()), line
+        return SourceFile("-", data=sys.stdin.buffer.read()), line
     (source,) = find_sources(target, sys.stdin.buffer)
     if source.name.endswith(".pyc"):
         raise TargetError(f"expected a file with Python source, but found {base!r}")
-    return Source(source.name, None, read(source)), line
+    return SourceFile(source.name, None, read(source)), line
 
 
-def _typed(text: str, lines: tuple[str, ...]) -> list[tuple[Source, int]]:
+def _typed(text: str, lines: tuple[str, ...]) -> list[tuple[SourceFile, int]]:
     """A source that was typed, and the lines asked for; all that hold code, if there are none."""
-    source = Source("<string>", data=text.encode("utf-8", "surrogateescape"))
+    source = SourceFile("<string>", data=text.encode("utf-8", "surrogateescape"))
     numbers = [line_number(line.removeprefix(":")) for line in lines]
     if None in numbers:
         raise TargetError(f"expected numbers of lines behind -e SOURCE, but found {lines[numbers.index(None)]!r}")
@@ -112,13 +112,13 @@ class _Answer(NamedTuple):
     notes: list[str]
 
 
-def _answer(source: Source, number: int) -> _Answer:
+def _answer(source: SourceFile, number: int) -> _Answer:
     try:
         (root,) = load(source)
     except TargetError as error:
         raise TargetError(f"{source.name}: {error}") from None
     remember_source(source)
-    last = max(line_span(root)[1], read(source).count(b"\n"))
+    last = max(line_bounds(root)[1], read(source).count(b"\n"))
     if not 1 <= number <= last:
         raise TargetError(f"{source.name}: expected a line from 1 to {last}, but found {number}")
     text = linecache.getline(root.co_filename, number).strip()

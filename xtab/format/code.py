@@ -1,4 +1,4 @@
-"""`code_of`: the code object behind whatever has one; `code_objects`: those in it; `code_length`: how long one is."""
+"""`code_of`: the code object behind whatever has one; `code_objects`: those in it; what their flags and counts say."""
 
 from __future__ import annotations
 
@@ -19,7 +19,27 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["HasCode", "code_length", "code_objects", "code_of"]
+__all__ = [
+    "CO_ASYNC_GENERATOR",
+    "CO_COROUTINE",
+    "CO_GENERATOR",
+    "CO_HAS_DOCSTRING",
+    "CO_NEWLOCALS",
+    "CO_NO_MONITORING_EVENTS",
+    "CO_OPTIMIZED",
+    "CO_VARARGS",
+    "CO_VARKEYWORDS",
+    "HasCode",
+    "argument_count",
+    "code_length",
+    "code_objects",
+    "code_of",
+]
+
+# ``co_flags``, as Include/cpython/code.h has them (the last two only in versions younger than 3.12).
+CO_OPTIMIZED, CO_NEWLOCALS, CO_VARARGS, CO_VARKEYWORDS = 0x1, 0x2, 0x4, 0x8
+CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
+CO_NO_MONITORING_EVENTS, CO_HAS_DOCSTRING = 0x2000000, 0x4000000
 
 #: What has code. A type checker sees functions and methods as callables; of those, only the ones written in Python do.
 HasCode: TypeAlias = (
@@ -97,3 +117,13 @@ def code_length(code: CodeType) -> int:
     True
     """
     return len(code._co_code_adaptive)  # type: ignore[attr-defined]  # noqa: SLF001 (exists since 3.11)
+
+
+def argument_count(argcount: int, kwonlyargcount: int, flags: int) -> int:
+    """How many local variables are arguments, those of ``*args`` and ``**kwargs`` included.
+
+    >>> code = (lambda a, *, b, **c: 0).__code__
+    >>> argument_count(code.co_argcount, code.co_kwonlyargcount, code.co_flags)
+    3
+    """
+    return argcount + kwonlyargcount + bool(flags & CO_VARARGS) + bool(flags & CO_VARKEYWORDS)

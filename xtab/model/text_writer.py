@@ -17,6 +17,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from xtab.errors import StackError, XtabError
+from xtab.format.code import argument_count
 from xtab.format.opcodes import CURRENT
 from xtab.model.assemble import mended
 from xtab.model.decode import decode
@@ -181,7 +182,7 @@ def _header(body: Body, label: str, laid: LaidOut, operands: Operands) -> Header
     header.stacksize = None if needed == body.stacksize else body.stacksize
     header.argcount, header.posonlyargcount = body.argcount, body.posonlyargcount
     header.kwonlyargcount = body.kwonlyargcount
-    arguments = body.argcount + body.kwonlyargcount + (body.flags >> 2 & 1) + (body.flags >> 3 & 1)
+    arguments = argument_count(body.argcount, body.kwonlyargcount, body.flags)
     if arguments > len(tables.varnames):
         raise XtabError(f"expected the names of {arguments} arguments in varnames, but found {tables.varnames}")
     header.arguments = tables.varnames[:arguments]

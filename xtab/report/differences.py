@@ -103,9 +103,8 @@ def _key(row: Row) -> Hashable:
 
 
 _PLAIN = {str(CURRENT.name[borrowing]): str(CURRENT.name[plain]) for borrowing, plain in CURRENT.borrows.items()}
-_PLAIN |= {
-    str(CURRENT.name[back]): str(CURRENT.name[forward]) for back, forward in CURRENT.forward_form.items()
-}  # the direction of a jump is part of its name
+# the direction of a jump is part of its name
+_PLAIN |= {str(CURRENT.name[back]): str(CURRENT.name[forward]) for back, forward in CURRENT.forward_form.items()}
 
 
 class _Places:

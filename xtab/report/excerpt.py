@@ -37,10 +37,10 @@ class _Readable(NamedTuple):
     co_exceptiontable: bytes
 
 
-def excerpt(parts: CodeParts, offset: int) -> list[str]:
+def excerpt(parts: CodeParts, offset: int | None) -> list[str]:
     """The instructions around `offset`, a line each: fault mark, offset, depth, name, operand.
 
-    No lines where no instruction is anywhere near.
+    No lines where no instruction is anywhere near, nor where a problem has no offset.
 
     >>> from xtab.analysis.verify import CodeParts
     >>> for line in excerpt(CodeParts.of(compile("x", "example", "eval")), 0)[:2]:
@@ -48,6 +48,8 @@ def excerpt(parts: CodeParts, offset: int) -> list[str]:
         off dep
     >     0   0  RESUME                 0
     """
+    if offset is None:
+        return []
     instructions = split_code(parts.code)
     fault = next((index for index, each in enumerate(instructions) if each.start <= offset < each.end), None)
     if fault is None:

@@ -1,7 +1,7 @@
 """`draw` and `draw_lines`: regions as shapes beside the rows of a table, in pixels. All rows have the same height.
 
 1. `xtab.report.lanes` says which column a region has, and what it looks like in each row.
-2. A run of rows is a square bracket that opens to the right, a hole a dotted line, a quiet hole a thin one. The tag
+2. A stretch of rows is a square bracket that opens to the right, a hole a dotted line, a quiet hole a thin one. The tag
    with the letter stands on the first row, where the bracket begins.
 3. The edge to the handler leaves at the lower end of the first piece, goes right to its track, along that to the row
    of the handler, and right again. Tracks lie right of all columns. Edges are taken by the row where they end: the
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from xtab.report.lanes import FEW, Lane, Mark, Run, lay_out
+from xtab.report.lanes import FEW, Lane, Mark, Stretch, lay_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -60,7 +60,7 @@ class Shape:
 
     region: Region
     tags: tuple[Box, ...]  #: where the letter stands
-    hits: tuple[Box, ...]  #: what reacts to the pointer: a box a run of rows
+    hits: tuple[Box, ...]  #: what reacts to the pointer: a box a stretch of rows
     bracket: str
     dotted: str  #: holes
     thin: str  #: quiet holes
@@ -160,11 +160,11 @@ def _right_of(lanes: Iterable[Lane], pitch: int) -> int:
 
 def _first_end(lane: Lane) -> int:
     """The last row of the first piece; a quiet hole does not end it."""
-    run = lane.runs[0]
-    for place, mark in enumerate(run.marks):
+    stretch = lane.stretches[0]
+    for place, mark in enumerate(stretch.marks):
         if mark == Mark.HOLE:
-            return run.first + place - 1
-    return run.end - 1
+            return stretch.first + place - 1
+    return stretch.end - 1
 
 
 def _tracks(ends: dict[Region, tuple[int, int]]) -> dict[Region, int]:
@@ -193,38 +193,38 @@ def _shape(region: Region, lane: Lane, pitch: int) -> Shape:
     x = _LEFT + lane.column * pitch
     width = 8 + 6 * len(region.letter) if len(region.letter) > 1 else 14
     tags, hits, brackets, dotted, thin = [], [], [], [], []
-    for run in lane.runs:
-        tag = Box(x - width // 2, run.first * ROW_HEIGHT + 3, width, 14)
+    for stretch in lane.stretches:
+        tag = Box(x - width // 2, stretch.first * ROW_HEIGHT + 3, width, 14)
         tags.append(tag)
-        row = run.first
-        for is_hole, group in groupby(run.marks, lambda mark: mark == Mark.HOLE):
+        row = stretch.first
+        for is_hole, group in groupby(stretch.marks, lambda mark: mark == Mark.HOLE):
             marks = list(group)
             if is_hole:
                 top, bottom = row * ROW_HEIGHT + _INSET, (row + len(marks)) * ROW_HEIGHT - _INSET
                 dotted.append(f"M{x} {top - 2 * _INSET + 3}V{bottom + 2 * _INSET - 3}")
             else:
                 hits.append(Box(x - pitch // 2, row * ROW_HEIGHT, pitch, len(marks) * ROW_HEIGHT))
-                below_tag = tag.y + tag.height if row == run.first else None
-                bracket, quiet = _bracket(x, Run(row, tuple(marks)), below_tag)
+                below_tag = tag.y + tag.height if row == stretch.first else None
+                bracket, quiet = _bracket(x, Stretch(row, tuple(marks)), below_tag)
                 brackets.append(bracket)
                 thin.append(quiet)
             row += len(marks)
     return Shape(region, tuple(tags), tuple(hits), "".join(brackets), "".join(dotted), "".join(thin))
 
 
-def _bracket(x: int, run: Run, below_tag: int | None) -> tuple[str, str]:
+def _bracket(x: int, stretch: Stretch, below_tag: int | None) -> tuple[str, str]:
     """Paths of a bracket, and of the quiet holes in it; `below_tag`: where it begins if it does under a tag."""
-    top, bottom = run.first * ROW_HEIGHT + _INSET, run.end * ROW_HEIGHT - _INSET
-    drawn, thin, at = "", "", run.first
-    for quiet, part in groupby(run.marks, lambda mark: mark == Mark.QUIET):
+    top, bottom = stretch.first * ROW_HEIGHT + _INSET, stretch.end * ROW_HEIGHT - _INSET
+    drawn, thin, at = "", "", stretch.first
+    for quiet, part in groupby(stretch.marks, lambda mark: mark == Mark.QUIET):
         length = len(list(part))
         start, end = at * ROW_HEIGHT, (at + length) * ROW_HEIGHT
         if quiet:
             thin += f"M{x} {start}V{end}"
         else:
             opens = f"M{x} {start}"
-            if at == run.first:
+            if at == stretch.first:
                 opens = f"M{x + _TICK} {top}H{x}" if below_tag is None else f"M{x} {below_tag}"
-            drawn += opens + (f"V{bottom}H{x + _TICK}" if at + length == run.end else f"V{end}")
+            drawn += opens + (f"V{bottom}H{x + _TICK}" if at + length == stretch.end else f"V{end}")
         at += length
     return drawn, thin

@@ -109,7 +109,7 @@ def _heights(made: list[Section]) -> str:
         return ""
     lines = []
     for section in made:
-        rows = max(sum(len(run.cells) for run in section.runs if not run.folds), 4)
+        rows = max(sum(len(stretch.rows) for stretch in section.stretches if not stretch.folds), 4)
         legend = 26 * (section.written + 2) if section.regions else 0
         lines.append(f".s{section.number}{{contain-intrinsic-height:auto {20 * rows + legend + 120}px}}\n")
     return "".join(lines)

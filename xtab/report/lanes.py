@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xtab.analysis.regions import Region
     from xtab.report.listing import Row
 
-__all__ = ["FEW", "TONES", "Drawn", "Lane", "Mark", "Run", "lay_out", "tone"]
+__all__ = ["FEW", "TONES", "Drawn", "Lane", "Mark", "Stretch", "lay_out", "tone"]
 
 FEW = 6
 """Columns that regions may take with their holes; with more, screens also draw them narrower, or fold them."""
@@ -59,7 +59,7 @@ _Rows = tuple[int, int]
 """The first row, and the one behind the last."""
 
 
-class Run(NamedTuple):
+class Stretch(NamedTuple):
     """Rows one after another that a region is drawn in."""
 
     first: int  #: the first row
@@ -75,7 +75,7 @@ class Lane(NamedTuple):
     """One region beside the instructions."""
 
     column: int  #: from 0, the outermost
-    runs: tuple[Run, ...]  #: from the top; several where the column is lent to others in between
+    stretches: tuple[Stretch, ...]  #: from the top; several where the column is lent to others in between
 
 
 def tone(region: Region) -> int | None:
@@ -109,23 +109,25 @@ def lay_out(rows: Sequence[Row], shown: Iterable[_Drawn]) -> dict[_Drawn, Lane]:
     """
     starts = [row.offset for row in rows]
     pieces = {each: _pieces(starts, each) for each in shown}
-    whole = {each: [(runs[0][0], runs[-1][1])] for each, (runs, _) in pieces.items()}
+    whole = {each: [(stretches[0][0], stretches[-1][1])] for each, (stretches, _) in pieces.items()}
     columns = _columns(whole, FEW)
     if columns is not None:
         return {each: Lane(columns[each], (_whole(*pieces[each]),)) for each in pieces}
-    columns = _columns({each: runs for each, (runs, _) in pieces.items()})
+    columns = _columns({each: stretches for each, (stretches, _) in pieces.items()})
     assert columns is not None
     return {
-        each: Lane(columns[each], tuple(Run(start, _marks(start, end, bridges, tagged=True)) for start, end in runs))
-        for each, (runs, bridges) in pieces.items()
+        each: Lane(
+            columns[each], tuple(Stretch(start, _marks(start, end, bridges, tagged=True)) for start, end in stretches)
+        )
+        for each, (stretches, bridges) in pieces.items()
     }
 
 
-def _columns(spans: dict[_Drawn, list[_Rows]], most: int | None = None) -> dict[_Drawn, int] | None:
+def _columns(shown: dict[_Drawn, list[_Rows]], most: int | None = None) -> dict[_Drawn, int] | None:
     """A column for each, where the rows of none overlap; None if that takes more than `most`."""
     taken: list[tuple[list[int], list[int]]] = []  # of each column the first rows, and the rows behind the last
     columns: dict[_Drawn, int] = {}
-    for each, wanted in spans.items():
+    for each, wanted in shown.items():
         column = _column_right_of(each, columns)
         while column < len(taken) and not all(_is_free(*taken[column], *rows) for rows in wanted):
             column += 1
@@ -157,26 +159,26 @@ def _column_right_of(each: _Drawn, columns: dict[_Drawn, int]) -> int:
 def _pieces(starts: list[int], each: Drawn) -> tuple[list[_Rows], list[_Rows]]:
     """The rows of its pieces, those that only a quiet hole parts taken together; and the rows of the quiet holes."""
     quiet = {hole.start for hole in getattr(each, "holes", ()) if hole.quiet}
-    runs: list[_Rows] = []
+    stretches: list[_Rows] = []
     bridges: list[_Rows] = []
     before = None
     for piece in each.pieces:
         start, end = (bisect_left(starts, offset) for offset in piece)
         if before in quiet:
-            bridges.append((runs[-1][1], start))
-            start = runs.pop()[0]
-        runs.append((start, end))
+            bridges.append((stretches[-1][1], start))
+            start = stretches.pop()[0]
+        stretches.append((start, end))
         before = piece[1]
-    return runs, bridges
+    return stretches, bridges
 
 
-def _whole(runs: list[_Rows], bridges: list[_Rows]) -> Run:
+def _whole(stretches: list[_Rows], bridges: list[_Rows]) -> Stretch:
     """It from its first row to its last, holes included."""
     marks: list[Mark] = []
-    for start, end in runs:
-        marks += [Mark.HOLE] * (start - runs[0][0] - len(marks))
+    for start, end in stretches:
+        marks += [Mark.HOLE] * (start - stretches[0][0] - len(marks))
         marks += _marks(start, end, bridges, tagged=not marks)
-    return Run(runs[0][0], tuple(marks))
+    return Stretch(stretches[0][0], tuple(marks))
 
 
 def _marks(start: int, end: int, bridges: list[_Rows], *, tagged: bool) -> tuple[Mark, ...]:

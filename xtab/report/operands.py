@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import reprlib
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from xtab.format.opcodes import CURRENT, OperandKind
-from xtab.format.printable import one_line
+from xtab.format.printable import one_line, without_addresses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 __all__ = ["constant_text", "operand_text"]
-
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 class _Repr(reprlib.Repr):
@@ -26,7 +23,7 @@ class _Repr(reprlib.Repr):
         if isinstance(x, CodeType):  # its repr may read all of it
             return f"<code {x.co_qualname}>"
         try:
-            text = _ADDRESS.sub("", repr(x))
+            text = without_addresses(repr(x))
         except Exception:  # noqa: BLE001 (a repr may raise anything)
             return f"<{type(x).__name__} instance>"
         if len(text) <= self.maxother:

@@ -1,9 +1,9 @@
-"""`sections`: what the page has to say of each code object, ready for the templates: names, links, cells, words.
+"""`sections`: what the page has to say of each code object, ready for the templates: names, links, rows, words.
 
 1. Each code object gets an anchor, a name that can stand in an address; what belongs to it is found behind that:
    ``f:B`` is region B of `f`, ``f@24`` the instruction at 24. Of the first code object it is just ``B`` and ``@24``.
-2. Rows become cells. Long listings are cut into runs of rows with the same regions, which the page can fold; the first
-   and last rows of a run stay, and so do handlers, where jumps lead, and problems.
+2. Each instruction becomes a `RowView`. Long listings are cut into stretches of rows with the same regions, which the
+   page can fold; the first and last rows of a stretch stay, and so do handlers, where jumps lead, and problems.
 3. Two gutters are laid out, one without bookkeeping regions, and one beside the source.
 """
 
@@ -20,7 +20,7 @@ from xtab.format.printable import one_line
 from xtab.report.gutter import Gutter, draw, draw_lines
 from xtab.report.lanes import tone
 from xtab.report.listing import show
-from xtab.report.source_text import line_span
+from xtab.report.source_text import line_bounds
 from xtab.report.words import file_line, lines_of_source
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from xtab.format.locations import Location
     from xtab.report.listing import Listing, Row
 
-__all__ = ["Cell", "RegionView", "Run", "Section", "sections"]
+__all__ = ["RegionView", "RowView", "Section", "Stretch", "sections"]
 
 LONG = 1500
 """Listings of more instructions than that are folded."""
 _SHORTEST_FOLD = 12
 _KEPT = 2
-"""Rows at each end of a run that stay when it is folded."""
+"""Rows at each end of a stretch that stay when it is folded."""
 _WIDEST = 24
 """Slots that a bar of the stack shows at most."""
 
@@ -58,7 +58,7 @@ class RegionView(NamedTuple):
     inside_written: RegionView | None  #: the nearest region around it that somebody wrote
 
 
-class Cell(NamedTuple):
+class RowView(NamedTuple):
     """A row of the table of instructions."""
 
     row: Row
@@ -77,10 +77,10 @@ class Cell(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-class Run(NamedTuple):
+class Stretch(NamedTuple):
     """Rows that are shown or folded together."""
 
-    cells: tuple[Cell, ...]
+    rows: tuple[RowView, ...]
     folds: bool
 
 
@@ -94,7 +94,7 @@ class Section:
     number: int  #: from 1
     place: str  #: file and line
     regions: tuple[RegionView, ...]
-    runs: tuple[Run, ...]
+    stretches: tuple[Stretch, ...]
     few: Gutter  #: without bookkeeping
     all: Gutter
     first_line: int
@@ -154,11 +154,11 @@ def _section(listing: Listing, number: int, anchors: dict[int, str]) -> Section:
     anchor = anchors[id(listing.code)]
     prefix = "" if number == 1 else anchor
     views = _views(listing, prefix)
-    first, last = line_span(listing.code)
+    first, last = line_bounds(listing.code)
     return Section(
         listing, one_line(listing.name), anchor, number,
         file_line(listing.code.co_filename, listing.code.co_firstlineno),
-        tuple(views.values()), tuple(_runs(listing, prefix, anchors, views)),
+        tuple(views.values()), tuple(_stretches(listing, prefix, anchors, views)),
         draw(listing.rows, listing.shown), draw(listing.rows, listing.regions),
         first, last, draw_lines(first, last, listing.shown), prefix,
     )  # fmt: skip
@@ -195,29 +195,33 @@ def _region_anchor(prefix: str, region: Region) -> str:
     return f"{prefix}:{region.letter}" if prefix else region.letter
 
 
-def _runs(listing: Listing, prefix: str, anchors: dict[int, str], views: dict[Region, RegionView]) -> Iterator[Run]:
-    cells = _cells(listing, prefix, anchors, views)
-    if len(cells) <= LONG:
-        yield Run(tuple(cells), folds=False)
+def _stretches(
+    listing: Listing, prefix: str, anchors: dict[int, str], views: dict[Region, RegionView]
+) -> Iterator[Stretch]:
+    rows = _row_views(listing, prefix, anchors, views)
+    if len(rows) <= LONG:
+        yield Stretch(tuple(rows), folds=False)
         return
-    shown: list[Cell] = []
-    for plain, group in groupby(cells, lambda cell: (cell.row.chain, not cell.anchor)):
-        run = list(group)
-        if not plain[1] or len(run) < _SHORTEST_FOLD + 2 * _KEPT:
-            shown += run
+    shown: list[RowView] = []
+    for plain, group in groupby(rows, lambda each: (each.row.chain, not each.anchor)):
+        stretch = list(group)
+        if not plain[1] or len(stretch) < _SHORTEST_FOLD + 2 * _KEPT:
+            shown += stretch
             continue
-        yield Run((*shown, *run[:_KEPT]), folds=False)
-        yield Run(tuple(run[_KEPT:-_KEPT]), folds=True)
-        shown = run[-_KEPT:]
-    yield Run(tuple(shown), folds=False)
+        yield Stretch((*shown, *stretch[:_KEPT]), folds=False)
+        yield Stretch(tuple(stretch[_KEPT:-_KEPT]), folds=True)
+        shown = stretch[-_KEPT:]
+    yield Stretch(tuple(shown), folds=False)
 
 
-def _cells(listing: Listing, prefix: str, anchors: dict[int, str], views: dict[Region, RegionView]) -> list[Cell]:
+def _row_views(
+    listing: Listing, prefix: str, anchors: dict[int, str], views: dict[Region, RegionView]
+) -> list[RowView]:
     problems: dict[int, list[Problem]] = {}
     for problem in listing.problems:
         if problem.offset is not None:
             problems.setdefault(problem.offset, []).append(problem)
-    cells = []
+    rows = []
     before: object = listing  # equal to no line
     for row in listing.rows:
         link = anchors.get(id(row.code), "") if row.code is not None else ""
@@ -226,8 +230,8 @@ def _cells(listing: Listing, prefix: str, anchors: dict[int, str], views: dict[R
         wrong = tuple(problems.get(row.offset, ()))
         kept, pushed, why = _bar(row)
         opcode = CURRENT.number.get(row.opname)
-        cells.append(
-            Cell(
+        rows.append(
+            RowView(
                 row, f"{prefix}@{row.offset}" if row.handles or row.label or wrong else "",
                 "" if row.line == before else "--" if row.line is None else str(row.line), link,
                 "?" if row.depth is None else str(row.depth), kept, pushed, why,
@@ -237,7 +241,7 @@ def _cells(listing: Listing, prefix: str, anchors: dict[int, str], views: dict[R
             )
         )  # fmt: skip
         before = row.line
-    return cells
+    return rows
 
 
 def _bar(row: Row) -> tuple[int, int, str]:

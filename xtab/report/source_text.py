@@ -1,4 +1,4 @@
-"""`source_text`, `line_span` and their kin: the source that a code object was compiled from, where it can be found."""
+"""`source_text`, `line_bounds` and their kin: the source that a code object was compiled from, if it can be found."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xtab.format.code import code_objects
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["holds_line", "line_span", "remember_text", "source_text"]
+__all__ = ["holds_line", "line_bounds", "remember_text", "source_text"]
 
 
 def source_text(code: CodeType) -> str:
@@ -33,16 +33,16 @@ def remember_text(filename: str, text: str) -> None:
 
 def holds_line(code: CodeType, line: int) -> bool:
     """Whether a line lies in what a code object was compiled from."""
-    first, last = line_span(code)
+    first, last = line_bounds(code)
     return first <= line <= last
 
 
-def line_span(code: CodeType) -> tuple[int, int]:
+def line_bounds(code: CodeType) -> tuple[int, int]:
     r"""The first and the last line of what a code object was compiled from, both inclusive.
 
     What is in functions and classes in it counts.
 
-    >>> line_span(compile("\nx = 1\n", "example", "exec"))
+    >>> line_bounds(compile("\nx = 1\n", "example", "exec"))
     (1, 2)
     """
     first = last = max(1, code.co_firstlineno)

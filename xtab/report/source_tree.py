@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xtab.format.printable import one_line
+from xtab.transform.syntax import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,17 +32,16 @@ __all__ = [
     "TRIES",
     "WITH_STATEMENTS",
     "Exit",
+    "Extent",
     "Item",
     "SourceTree",
-    "Span",
     "caught",
     "exits",
-    "first_line",
-    "span_of",
-    "span_of_node",
+    "extent_of",
+    "extent_of_node",
 ]
 
-Span: TypeAlias = "tuple[int, int, int, int]"
+Extent: TypeAlias = "tuple[int, int, int, int]"
 """First line, first column, last line, last column: lines from 1, columns from 0 in bytes of UTF-8."""
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -60,9 +60,9 @@ class Item(NamedTuple):
     number: int  #: from 0
 
     @property
-    def span(self) -> Span:
+    def extent(self) -> Extent:
         """Where it stands."""
-        return span_of_node(self.statement.items[self.number].context_expr)
+        return extent_of_node(self.statement.items[self.number].context_expr)
 
     @property
     def protects(self) -> tuple[int, int]:
@@ -102,13 +102,13 @@ class SourceTree:
             self.module = ast.parse(source)
         everything = list(ast.walk(self.module))
         self._tries = [node for node in everything if isinstance(node, TRIES)]
-        self._items: dict[Span, Item] = {}
-        self._withs: dict[Span, ast.With | ast.AsyncWith] = {}
+        self._items: dict[Extent, Item] = {}
+        self._withs: dict[Extent, ast.With | ast.AsyncWith] = {}
         for node in everything:
             if isinstance(node, WITH_STATEMENTS):
-                self._withs[span_of_node(node)] = node
+                self._withs[extent_of_node(node)] = node
                 for number, item in enumerate(node.items):
-                    self._items[span_of_node(item.context_expr)] = Item(node, number)
+                    self._items[extent_of_node(item.context_expr)] = Item(node, number)
 
     @cached_property
     def _lines(self) -> list[bytes]:
@@ -120,7 +120,7 @@ class SourceTree:
     @cached_property
     def _logical(self) -> tuple[list[tuple[int, int]], set[int]]:
         """The first and last line of each logical line, and the lines that hold more than a comment."""
-        spans: list[tuple[int, int]] = []
+        extents: list[tuple[int, int]] = []
         held: set[int] = set()
         first = 0
         strings: list[int] = []
@@ -131,12 +131,12 @@ class SourceTree:
             if name.endswith("STRING_END") and strings:
                 held.update(range(strings.pop(), token.end[0] + 1))
             if token.type == tokenize.NEWLINE and first:
-                spans.append((first, token.start[0]))
+                extents.append((first, token.start[0]))
                 first = 0
             elif token.type not in _EMPTY and name != "ENCODING":
                 first = first or token.start[0]
                 held.update(range(token.start[0], token.end[0] + 1))
-        return spans, held
+        return extents, held
 
     def holds_code(self, line: int) -> bool:
         """Whether a line holds more than a comment."""
@@ -146,9 +146,9 @@ class SourceTree:
         """The first and the last line of what a line is part of: a simple statement, or the head of one with a body."""
         return next(((first, last) for first, last in self._logical[0] if first <= line <= last), None)
 
-    def text(self, span: Span) -> str:
+    def text(self, extent: Extent) -> str:
         """What stands in a place, in one short line that is safe to print; "" where there is no such place."""
-        first, start, last, end = span
+        first, start, last, end = extent
         lines = self._lines[first - 1 : last]
         if not lines:
             return ""
@@ -159,43 +159,39 @@ class SourceTree:
 
     def with_of(self, location: Location | None) -> Item | ast.With | ast.AsyncWith | None:
         """The ``with``, or its item, that has exactly this position."""
-        span = span_of(location)
-        return None if span is None else self._items.get(span) or self._withs.get(span)
+        extent = extent_of(location)
+        return None if extent is None else self._items.get(extent) or self._withs.get(extent)
 
     def except_of(self, location: Location | None) -> ast.Try | ast.TryStar | None:
         """The ``try`` with a clause that names, in this place, what it catches."""
-        span = span_of(location)
-        if span is None:
+        extent = extent_of(location)
+        if extent is None:
             return None
         for node in self._tries:
-            if any(_names(clause, span) for clause in node.handlers):
+            if any(_names(clause, extent) for clause in node.handlers):
                 return node
         return None
 
     def finally_of(self, location: Location | None) -> ast.Try | ast.TryStar | None:
         """The innermost ``try`` with this place in its ``finally`` clause."""
-        span = span_of(location)
-        found = [] if span is None else [node for node in self._tries if _in_finally(span, node)]
-        return max(found, key=lambda node: (span_of_node(node.finalbody[0])[:2], node.lineno), default=None)
+        extent = extent_of(location)
+        found = [] if extent is None else [node for node in self._tries if _in_finally(extent, node)]
+        return max(found, key=lambda node: (extent_of_node(node.finalbody[0])[:2], node.lineno), default=None)
 
 
-def first_line(statement: ast.stmt) -> int:
-    """The first line of a statement, decorators included."""
-    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
-    return min([statement.lineno, *(each.lineno for each in decorators)])
-
-
-def _names(clause: ast.ExceptHandler, span: Span) -> bool:
+def _names(clause: ast.ExceptHandler, extent: Extent) -> bool:
     """Whether a place is that of a clause, or of what it names."""
-    return span == span_of_node(clause) or (clause.type is not None and _inside(span, span_of_node(clause.type)))
+    if extent == extent_of_node(clause):
+        return True
+    return clause.type is not None and _inside(extent, extent_of_node(clause.type))
 
 
-def _in_finally(span: Span, node: ast.Try | ast.TryStar) -> bool:
+def _in_finally(extent: Extent, node: ast.Try | ast.TryStar) -> bool:
     if not node.finalbody:
         return False
     first, last = node.finalbody[0], node.finalbody[-1]
     start = (first.lineno, first.col_offset) if first_line(first) == first.lineno else (first_line(first), 0)
-    return start <= span[:2] and span[2:] <= (last.end_lineno or 0, last.end_col_offset or 0)
+    return start <= extent[:2] and extent[2:] <= (last.end_lineno or 0, last.end_col_offset or 0)
 
 
 def exits(statements: list[ast.stmt]) -> list[Exit]:
@@ -237,7 +233,7 @@ def caught(handler: ast.ExceptHandler) -> Iterator[ast.expr]:
             yield node
 
 
-def span_of(location: Location | None) -> Span | None:
+def extent_of(location: Location | None) -> Extent | None:
     """A position with all its parts; None if one is not known."""
     if location is None or None in tuple(location):
         return None
@@ -245,12 +241,12 @@ def span_of(location: Location | None) -> Span | None:
     return int(line or 0), int(column or 0), int(end_line or 0), int(end_column or 0)
 
 
-def span_of_node(node: ast.stmt | ast.expr | ast.excepthandler) -> Span:
+def extent_of_node(node: ast.stmt | ast.expr | ast.excepthandler) -> Extent:
     """The position of a statement, an expression or an except clause."""
     return node.lineno, node.col_offset, node.end_lineno or 0, node.end_col_offset or 0
 
 
-def _inside(inner: Span, outer: Span) -> bool:
+def _inside(inner: Extent, outer: Extent) -> bool:
     return outer[:2] <= inner[:2] and inner[2:] <= outer[2:]
 
 

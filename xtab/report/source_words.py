@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.analysis.class_checks import UNNAMED
 from xtab.analysis.region_kinds import Kind
-from xtab.report.source_tree import Item, caught, exits, span_of, span_of_node
+from xtab.report.source_tree import Item, caught, exits, extent_of, extent_of_node
 from xtab.report.words import line_words, lines_of_source
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xtab.analysis.regions import Region
     from xtab.format.locations import Location
     from xtab.report.listing import Listing, Row
-    from xtab.report.source_tree import Exit, SourceTree, Span
+    from xtab.report.source_tree import Exit, Extent, SourceTree
 
 __all__ = ["HandlerWords", "SourceWords"]
 
@@ -69,11 +69,11 @@ class SourceWords:
         """What a region is: ``with open(path)``, ``except OSError``."""
         item = self._item(region)
         if item is not None and self._tree is not None:
-            return f"{region.kind} {self._tree.text(item.span)}"
+            return f"{region.kind} {self._tree.text(item.extent)}"
         statement = self._except(region)
         if UNNAMED not in region.classes or statement is None or self._tree is None:
             return region.label
-        classes = [self._tree.text(span_of_node(each)) for clause in statement.handlers for each in caught(clause)]
+        classes = [self._tree.text(extent_of_node(each)) for clause in statement.handlers for each in caught(clause)]
         return f"{region.kind} {', '.join(classes)}"
 
     def lines(self, region: Region) -> str:
@@ -90,7 +90,7 @@ class SourceWords:
         line = next((row.line for row in self._handler(region) if row.line is not None), None)
         item, statement = self._item(region), self._except(region)
         if item is not None:
-            line = item.span[0]
+            line = item.extent[0]
         if statement is not None:
             lines = list(dict.fromkeys(clause.lineno for clause in statement.handlers))
             if len(statement.handlers) > 1 and region.kind == Kind.EXCEPT:
@@ -103,19 +103,19 @@ class SourceWords:
                 words = f"runs, and {_ENDS[ended[0].word]}"
         return HandlerWords(line, "" if line is None else line_words(line, line), words)
 
-    def span(self, row: Row) -> Span | None:
+    def extent(self, row: Row) -> Extent | None:
         """Where an instruction stands in the source; what enters and leaves a ``with`` stands at its item."""
         if self._tree is not None:
             found = self._tree.with_of(row.location)
             if found is not None and not isinstance(found, Item):
                 outer = [each for each in row.chain if self._is_of(each, found)]
-                return Item(found, min(len(outer), len(found.items) - 1)).span
-        return span_of(row.location)
+                return Item(found, min(len(outer), len(found.items) - 1)).extent
+        return extent_of(row.location)
 
     def line(self, row: Row) -> int | None:
         """The line of an instruction, by the same rule."""
-        span = self.span(row)
-        return row.line if span is None else span[0]
+        extent = self.extent(row)
+        return row.line if extent is None else extent[0]
 
     def _handler(self, region: Region) -> tuple[Row, ...]:
         return self._rows[bisect_left(self._rows, region.handler, key=lambda row: row.offset) :]

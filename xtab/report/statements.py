@@ -10,8 +10,9 @@ import ast
 import builtins
 from typing import TYPE_CHECKING, NamedTuple
 
-from xtab.report.source_tree import FUNCTIONS, TRIES, WITH_STATEMENTS, SourceTree, caught, exits, first_line
+from xtab.report.source_tree import FUNCTIONS, TRIES, WITH_STATEMENTS, SourceTree, caught, exits
 from xtab.report.words import line_words
+from xtab.transform.syntax import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,64 +1,34 @@
-"""An exception table as text: its regions as a tree (`tree_lines`), or its bytes and what each says (`byte_lines`).
-
-The format, as ``Objects/exception_handling_notes.txt`` and InternalDocs/exception_handling.md of CPython have it: four
-numbers an entry, start, length, target, and twice the depth, plus one for lasti; offsets in code units. A number is
-groups of six bits, the highest first; bit 6 says that another one follows, bit 7 marks the first byte of an entry.
-"""
+"""An exception table as text: its regions as a tree (`tree_lines`), or its bytes and what each says (`byte_lines`)."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from xtab.format.table_fields import table_fields
 from xtab.report.text import region_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from xtab.analysis.regions import Region
+    from xtab.format.table_fields import TableField
     from xtab.report.text import Line
 
-__all__ = ["Field", "byte_lines", "fields", "tree_lines"]
-
-_NAMES = ("start", "length", "target", "depth")
-_MORE, _FIRST, _GROUP = 64, 128, 63
+__all__ = ["byte_lines", "meanings", "tree_lines"]
 
 
-class Field(NamedTuple):
-    """One number of a table."""
+def meanings(table: bytes) -> Iterator[tuple[TableField, str]]:
+    """The numbers of a table, each with what it says, in words; offsets are in bytes.
 
-    at: int  #: offset of its first byte, in the table
-    raw: bytes
-    entry: int  #: the number of the entry that it belongs to
-    name: str  #: start, length, target or depth
-    value: int  #: as it is stored
-    meaning: str  #: in words; offsets in bytes
-
-
-def fields(table: bytes) -> Iterator[Field]:
-    """The numbers of a table. A table that ends too soon, or has bits where none should be, is read as far as it goes.
-
-    >>> [field.meaning for field in fields(bytes.fromhex("82040a03"))]
+    >>> [meaning for _, meaning in meanings(bytes.fromhex("82040a03"))]
     ['start 4', 'length 8, so it ends at 12', 'target 20', 'depth 1, lasti']
     """
-    at = entry = place = start = 0
-    while at < len(table):
-        end = at
-        while end < len(table) - 1 and table[end] & _MORE:
-            end += 1
-        raw = table[at : end + 1]
-        value = 0
-        for byte in raw:
-            value = value << 6 | byte & _GROUP
-        meaning = _meaning(_NAMES[place], value, start)
-        if raw[-1] & _MORE:
-            meaning += ", but the table ends within it"
-        elif (raw[0] & _FIRST != 0) != (place == 0):
-            meaning += ", but " + ("without" if place == 0 else "with") + " the bit of a first byte"
-        yield Field(at, raw, entry, _NAMES[place], value, meaning)
-        start = value if place == 0 else start
-        at = end + 1
-        place = (place + 1) % len(_NAMES)
-        entry += place == 0
+    start = 0
+    for field in table_fields(table):
+        meaning = _meaning(field.name, field.value, start)
+        yield field, meaning if field.fault is None else f"{meaning}, but {field.fault}"
+        if field.name == "start":
+            start = field.value
 
 
 def _meaning(name: str, value: int, start: int) -> str:
@@ -71,18 +41,19 @@ def _meaning(name: str, value: int, start: int) -> str:
 
 def byte_lines(table: bytes) -> Iterator[Line]:
     """A line a number: where it stands in the table, its bytes, and what they say."""
-    found = list(fields(table))
+    found = list(meanings(table))
     if not found:
         return
-    width = max(len("bytes"), *(len(field.raw.hex(" ")) for field in found))
+    width = max(len("bytes"), *(len(field.raw.hex(" ")) for field, _ in found))
+    widest = len(f"#{found[-1][0].entry}")
     yield [(f"  {'offset':>6}  {'bytes':<{width}}  meaning", "dim")]
-    for field in found:
-        number = f"#{field.entry}" if field.name == _NAMES[0] else ""
+    for field, meaning in found:
+        number = f"#{field.entry}" if field.name == "start" else ""
         yield [
             (f"  {field.at:>6}  ", "dim"),
             (f"{field.raw.hex(' '):<{width}}  ", ""),
-            (f"{number:<{len(str(found[-1].entry)) + 1}} ", "bold"),
-            (field.meaning, ""),
+            (f"{number:<{widest}} ", "bold"),
+            (meaning, ""),
         ]
 
 

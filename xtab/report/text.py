@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xtab.analysis.regions import Region
     from xtab.analysis.verify import Problem
     from xtab.format.exception_table import ExceptionTableEntry
-    from xtab.report.lanes import Drawn, Run
+    from xtab.report.lanes import Drawn, Stretch
     from xtab.report.listing import Listing, Row
 
 __all__ = [
@@ -75,11 +75,11 @@ class View:
 
 
 class _Active(NamedTuple):
-    """What is drawn in the rows of a run."""
+    """What is drawn in the rows of a stretch."""
 
     what: Drawn
     column: int
-    run: Run
+    stretch: Stretch
 
 
 class _Entry(NamedTuple):
@@ -230,14 +230,14 @@ class _Rows:
         regions = "regions" if gutter else ""
         yield [(f" {'line':>{self._lines}} {'':{self._labels}} {'off':>5} {'dep':>3}  {regions}", "dim")]
         starting: dict[int, list[_Active]] = {}
-        for each, (column, runs) in self._lanes.items():
-            for run in runs:
-                starting.setdefault(run.first, []).append(_Active(each, column, run))
+        for each, (column, stretches) in self._lanes.items():
+            for stretch in stretches:
+                starting.setdefault(stretch.first, []).append(_Active(each, column, stretch))
         active: list[_Active] = []
         seen: set[int] = set()
         before: int | None = -1
         for place, row in enumerate(self._listing.rows):
-            active = [each for each in active if place < each.run.end]
+            active = [each for each in active if place < each.stretch.end]
             active += starting.get(place, ())
             if self._view.source and row.line and row.line not in seen:
                 seen.add(row.line)
@@ -293,8 +293,8 @@ class _Rows:
             return []
         cells: dict[int, tuple[str, str]] = {}
         folded = 0
-        for each, in_column, run in active:
-            mark = run.marks[place - run.first]
+        for each, in_column, stretch in active:
+            mark = stretch.marks[place - stretch.first]
             if in_column < self._folded:
                 folded += mark not in {Mark.HOLE, Mark.QUIET}
                 continue

@@ -11,12 +11,12 @@
 
 from __future__ import annotations
 
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.analysis.block_stack import Blocks
 from xtab.analysis.code_map import CodeMap
 from xtab.analysis.unwind import way_from
+from xtab.format.code import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED
 from xtab.format.opcodes import CURRENT
 from xtab.report.listing import show
 from xtab.report.source_text import holds_line
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from xtab.analysis.regions import Region
     from xtab.report.listing import Row
-    from xtab.report.source_tree import SourceTree, Span
+    from xtab.report.source_tree import Extent, SourceTree
 
 __all__ = ["Inside", "Stop", "Way", "ways"]
 
@@ -235,15 +235,15 @@ def _can_raise(row: Row) -> bool:
 def _spanning(frames: list[_Frame], line: int, tree: SourceTree) -> list[tuple[_Frame, Row]]:
     """The instructions of what spans a line that none begins in, the narrowest of it, within the same statement."""
     first, last = tree.logical_line(line) or (line, line)
-    spans: dict[int, list[tuple[_Frame, Row]]] = {}
+    extents: dict[int, list[tuple[_Frame, Row]]] = {}
     for frame in frames:
         for row in frame.listing.rows:
-            span = frame.words.span(row)
-            if span is None or row.code is not None or row.opname in _OF_DEFINITIONS:
+            extent = frame.words.extent(row)
+            if extent is None or row.code is not None or row.opname in _OF_DEFINITIONS:
                 continue
-            if first <= span[0] <= line <= span[2] <= last:
-                spans.setdefault(span[2] - span[0], []).append((frame, row))
-    return spans[min(spans)] if spans else []
+            if first <= extent[0] <= line <= extent[2] <= last:
+                extents.setdefault(extent[2] - extent[0], []).append((frame, row))
+    return extents[min(extents)] if extents else []
 
 
 def _from(frame: _Frame, row: Row) -> tuple[list[Inside], list[Stop], tuple[str, ...]]:
@@ -285,12 +285,12 @@ def _segments(group: list[_Told], tree: SourceTree | None) -> str:
     """The parts of the source that some instructions are of, without those that are part of another."""
     if tree is None:
         return ", ".join(dict.fromkeys(f"{row.opname} ({row.offset})" for _, row, *_ in group[:_SEGMENTS]))
-    spans = {span for frame, row, *_ in group if (span := frame.words.span(row)) is not None}
-    whole: list[Span] = []
-    for span in sorted(spans, key=lambda each: (each[:2], (-each[2], -each[3]))):
-        if not whole or not span[2:] <= whole[-1][2:]:
-            whole.append(span)
-    texts = list(dict.fromkeys(tree.text(span) for span in whole))
+    extents = {extent for frame, row, *_ in group if (extent := frame.words.extent(row)) is not None}
+    whole: list[Extent] = []
+    for extent in sorted(extents, key=lambda each: (each[:2], (-each[2], -each[3]))):
+        if not whole or not extent[2:] <= whole[-1][2:]:
+            whole.append(extent)
+    texts = list(dict.fromkeys(tree.text(extent) for extent in whole))
     more = f" and {len(texts) - _SEGMENTS} more" if len(texts) > _SEGMENTS else ""
     return ", ".join(texts[:_SEGMENTS]) + more
 

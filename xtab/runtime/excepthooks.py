@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["InstalledHooks", "install_excepthook"]
 
 #: What changes an exception before it is shown; it returns it, or another one.
-Step: TypeAlias = "Callable[[BaseException], BaseException]"
+Change: TypeAlias = "Callable[[BaseException], BaseException]"
 
 _HOOKS_READ_LINECACHE = hasattr(traceback, "_print_exception_bltin")
 """Whether Python's own hooks call `traceback`, which has this function for them."""
 
 
-def install_excepthook(*steps: Step) -> InstalledHooks:
+def install_excepthook(*steps: Change) -> InstalledHooks:
     """Change errors that nobody catches before they are shown: in all threads, and in ``__del__`` and the like.
 
     Args:
@@ -65,7 +65,7 @@ def install_excepthook(*steps: Step) -> InstalledHooks:
 class InstalledHooks:
     """The hooks of one call of :func:`xtab.install_excepthook`; a context manager."""
 
-    def __init__(self, steps: tuple[Step, ...]) -> None:
+    def __init__(self, steps: tuple[Change, ...]) -> None:
         self._hooks: list[_Hook] = [
             _MainHook(sys, "excepthook", steps),
             _ThreadHook(threading, "excepthook", steps),
@@ -92,7 +92,7 @@ class InstalledHooks:
 class _Hook:
     """Stands at one of the three places, in front of the hook that was there."""
 
-    def __init__(self, owner: Any, name: str, steps: tuple[Step, ...]) -> None:
+    def __init__(self, owner: Any, name: str, steps: tuple[Change, ...]) -> None:
         self._owner, self._name, self._steps = owner, name, steps
         self.active = True
         self.old: Any = getattr(owner, name)
@@ -123,7 +123,7 @@ class _Hook:
         return exc
 
 
-def _applied(step: Step, exc: BaseException) -> BaseException:
+def _applied(step: Change, exc: BaseException) -> BaseException:
     try:
         changed: object = step(exc)
         if isinstance(changed, BaseException):

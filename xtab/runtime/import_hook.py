@@ -200,9 +200,8 @@ class ImportHook:
     def get_code(self, loader: Any, name: str) -> CodeType | None:
         """The rewritten code of a module, by way of the loader that gives it as it is."""
         if self._cache is None or type(loader) is not SourceFileLoader or "get_code" in vars(loader):
-            return self._rewritten(
-                loader.get_code(name), name
-            )  # what other loaders make of the source is not in the key
+            # what other loaders make of the source is not in the key
+            return self._rewritten(loader.get_code(name), name)
         path = loader.get_filename(name)
         source = loader.get_data(path)
         code = self._cache.load(name, path, source)

@@ -1,4 +1,4 @@
-"""The import hook, and a command that runs a program under it: ``python -m xtab.runtime.imports``.
+"""A command that runs a program with its modules rewritten: ``python -m xtab.runtime.imports``.
 
 The program is run as Python would run it: as ``__main__``, with its own ``sys.argv`` and ``sys.path[0]``, from a
 script, a folder or zip file with a ``__main__.py``, or a module. It is rewritten too, unless ``--exclude __main__`` is
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType
 
-__all__ = ["ImportHook", "main", "rewrite_imports"]
+__all__ = ["main"]
 
 _USAGE = "python -m xtab.runtime.imports --transform PKG.MOD:NAME [OPTIONS] (-m MODULE | SCRIPT) [ARGUMENTS]"
 

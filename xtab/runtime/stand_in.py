@@ -19,7 +19,7 @@ from functools import lru_cache
 from types import CellType, CodeType, FunctionType, TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xtab.format.code import code_length
+from xtab.format.code import argument_count, code_length
 from xtab.format.locations import Location, LocationEntry, assemble_location_table
 from xtab.model.assemble import assemble
 from xtab.model.decode import decode
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from types import FrameType
 
 __all__ = ["Place", "stand_in"]
-
-_VARARGS, _VARKEYWORDS = 4, 8  # flags of code objects
 
 
 class Place(NamedTuple):
@@ -72,9 +70,7 @@ def _variables(frame: FrameType) -> tuple[dict[str, Any], dict[str, Any]]:
     with suppress(Exception):  # the names of a class body are in whatever its metaclass made for them
         others.update({name: value for name, value in dict(found).items() if type(name) is str})
     code = frame.f_code
-    count = code.co_argcount + code.co_kwonlyargcount
-    count += bool(code.co_flags & _VARARGS) + bool(code.co_flags & _VARKEYWORDS)
-    names = code.co_varnames[:count]
+    names = code.co_varnames[: argument_count(code.co_argcount, code.co_kwonlyargcount, code.co_flags)]
     bound = all(name in others for name in names)  # if not, none is shown as an argument
     return {name: others.pop(name) for name in names if bound}, others
 

@@ -14,10 +14,10 @@ Follows Python/codegen.c (3.11 to 3.13: Python/compile.c), codegen_try_except, c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from inspect import CO_OPTIMIZED
 from typing import TYPE_CHECKING
 
 from xtab.errors import EditError
+from xtab.format.code import CO_OPTIMIZED
 from xtab.format.opcodes import CURRENT
 from xtab.model.arguments import instructions_given, require
 from xtab.model.instruction import Instruction, Span

@@ -13,9 +13,9 @@ CPython source followed: ``Python/codegen.c``, `codegen_class_body` (up to 3.13 
 
 from __future__ import annotations
 
-from inspect import CO_OPTIMIZED
 from typing import TYPE_CHECKING, Any
 
+from xtab.format.code import CO_OPTIMIZED
 from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.format.units import join_code, prefixes_for, split_code
 from xtab.model.assemble import assemble

@@ -6,10 +6,10 @@ when it runs: too short a closure is read past its end.
 
 from __future__ import annotations
 
-from inspect import CO_NEWLOCALS, CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from typing import TYPE_CHECKING
 
 from xtab.errors import RewriteError
+from xtab.format.code import CO_NEWLOCALS, CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.assemble import assemble
 from xtab.model.decode import decode, read_source

@@ -16,7 +16,8 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from xtab.format.marshalled import MarshalledCode, dump_marshalled, marshalled_objects
-from xtab.transform.shrinking import CONSTS, NAMES, CutCode, count_not_nops, write_raw_entries
+from xtab.format.table_fields import write_raw_entries
+from xtab.transform.shrinking import CONSTS, NAMES, CutCode, count_not_nops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from xtab.errors import TableFormatError
-from xtab.format.exception_table import encode_varint
 from xtab.format.locations import LocationEntry, assemble_location_table, parse_location_table
 from xtab.format.opcodes import CURRENT, OperandKind
+from xtab.format.table_fields import RawEntry, read_raw_entries, write_raw_entries
 from xtab.format.units import RawInstruction, join_code, prefixes_for, split_code
 
 if TYPE_CHECKING:
@@ -28,20 +28,11 @@ if TYPE_CHECKING:
     from xtab.format.locations import Location
     from xtab.format.marshalled import MarshalledCode
 
-__all__ = ["CONSTS", "NAMES", "CutCode", "RawEntry", "count_not_nops", "read_raw_entries", "write_raw_entries"]
+__all__ = ["CONSTS", "NAMES", "CutCode", "count_not_nops"]
 
 CONSTS, NAMES = ("consts", OperandKind.CONST), ("names", OperandKind.NAME)
 """Arguments of `CutCode.unused` and `CutCode.without_items`."""
 _NOP = RawInstruction(0, CURRENT.nop, 0, 0, b"")
-
-
-class RawEntry(NamedTuple):
-    """An entry of an exception table as it is stored, in code units."""
-
-    start: int
-    length: int
-    target: int
-    flags: int  #: depth << 1 | lasti
 
 
 class CutCode:
@@ -203,32 +194,3 @@ def _locations(code: MarshalledCode, size: int) -> list[Location | None] | None:
     except TableFormatError:
         return None
     return [entry.location for entry in entries for _ in range((entry.end - entry.start) // 2)]
-
-
-def read_raw_entries(table: bytes) -> list[RawEntry] | None:
-    """The entries of an exception table, in whatever order and however they overlap.
-
-    None if the table is not just the bytes of these entries.
-
-    >>> read_raw_entries(bytes.fromhex("82040a03"))
-    [RawEntry(start=2, length=4, target=10, flags=3)]
-    """
-    values: list[int] = []
-    value = 0
-    for byte in table:
-        value = value << 6 | byte & 63
-        if not byte & 64:
-            values.append(value)
-            value = 0
-    fours = zip(*[iter(values)] * 4, strict=False)
-    entries = [RawEntry(*four) for four in fours]
-    return entries if write_raw_entries(entries) == table else None
-
-
-def write_raw_entries(entries: Iterable[RawEntry]) -> bytes:
-    """The bytes of entries, which need not be what a compiler would write.
-
-    >>> write_raw_entries([RawEntry(2, 4, 10, 3)]).hex()
-    '82040a03'
-    """
-    return b"".join(encode_varint(value, 0 if field else 128) for entry in entries for field, value in enumerate(entry))

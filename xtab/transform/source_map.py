@@ -126,9 +126,9 @@ class SourceMap:
             line = first_line(node)
             if line not in self._lines or is_statement(node):
                 self._lines.setdefault(line, place if pair is None else _line(first_line(pair) + lines))
-        self._spans = sorted((span for span in self._exact if span.column is not None), key=_outside_in)
-        self._starts = [_start(span) for span in self._spans]
-        self._around = _containers(self._spans)
+        self._extents = sorted((extent for extent in self._exact if extent.column is not None), key=_outside_in)
+        self._starts = [_start(extent) for extent in self._extents]
+        self._around = _containers(self._extents)
 
     def __call__(self, location: Location) -> Location | None:
         """The place in the original text, or None if there is none."""
@@ -149,8 +149,8 @@ class SourceMap:
         end = (line if end_line is None else end_line, (column or 0) if end_column is None else end_column)
         at: int | None = bisect_right(self._starts, (line, column or 0)) - 1
         while at is not None and at >= 0:
-            if _end(self._spans[at]) >= end:
-                place = self._exact[self._spans[at]]
+            if _end(self._extents[at]) >= end:
+                place = self._exact[self._extents[at]]
                 return _line(place.line) if place is not None and column is None else place
             at = self._around[at]
         return None
@@ -166,25 +166,25 @@ def _shifted(place: Location | None, lines: int) -> Location | None:
     return place._replace(line=place.line + lines, end_line=place.end_line + lines)
 
 
-def _start(span: Location) -> tuple[int, int]:
-    return span.line or 0, span.column or 0
+def _start(extent: Location) -> tuple[int, int]:
+    return extent.line or 0, extent.column or 0
 
 
-def _end(span: Location) -> tuple[int, int]:
-    return span.end_line or 0, span.end_column or 0
+def _end(extent: Location) -> tuple[int, int]:
+    return extent.end_line or 0, extent.end_column or 0
 
 
-def _outside_in(span: Location) -> tuple[tuple[int, int], tuple[int, int]]:
-    line, column = _end(span)
-    return _start(span), (-line, -column)
+def _outside_in(extent: Location) -> tuple[tuple[int, int], tuple[int, int]]:
+    line, column = _end(extent)
+    return _start(extent), (-line, -column)
 
 
-def _containers(spans: Sequence[Location]) -> list[int | None]:
-    """For each span, of those in order, the number of the smallest one around it."""
+def _containers(extents: Sequence[Location]) -> list[int | None]:
+    """For each extent, of those in order, the number of the smallest one around it."""
     found: list[int | None] = []
     around: list[int] = []
-    for number, span in enumerate(spans):
-        while around and _end(spans[around[-1]]) < _end(span):
+    for number, extent in enumerate(extents):
+        while around and _end(extents[around[-1]]) < _end(extent):
             around.pop()
         found.append(around[-1] if around else None)
         around.append(number)

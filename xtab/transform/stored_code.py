@@ -11,7 +11,6 @@ CPython source followed: ``Python/marshal.c``, `w_object`.
 from __future__ import annotations
 
 import marshal
-import re
 import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from xtab.errors import ConstantError, XtabError
 from xtab.format.code import code_objects
 from xtab.format.locations import line_at
+from xtab.format.printable import without_addresses
 from xtab.model.decode import decode
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ __all__ = ["dump_code"]
 
 _PLAIN = frozenset({str, int, float, complex, bytes, bool, type(None), type(...), CodeType})
 _HOLDERS = (tuple, frozenset, list, set)
-_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 
 
 def dump_code(code: CodeType) -> bytes:
@@ -91,7 +90,7 @@ def _shown(part: object) -> str:
         text = repr(part)
     except Exception:  # noqa: BLE001 (it is an object of the user's)
         text = "one that can't be shown"
-    return f"{_ADDRESS.sub('', text)[:80]} of type {type(part).__qualname__}"
+    return f"{without_addresses(text)[:80]} of type {type(part).__qualname__}"
 
 
 def _path(part: Any) -> tuple[str, str] | None:

@@ -219,19 +219,19 @@ def locations_of(node: ast.AST) -> list[Location]:
     An attribute, and the call of a method, are where the attribute's name is if that is on another line than their
     start. An item of a dictionary comprehension is its key and its value. There are as many for each node of a type.
     """
-    own = _span(node, node)
+    own = _extent(node, node)
     if own is None:
         return []
     if isinstance(node, ast.DictComp):
         value = getattr(node, "value", None) or node.key  # none behind ``**``, which 3.15 allows there
-        return [own, _span(node.key, value) or own]
+        return [own, _extent(node.key, value) or own]
     attribute = node.func if isinstance(node, ast.Call) and _is_method_call(node) else node
     if isinstance(attribute, ast.Attribute):
         return [own, _at_name(own, attribute)]
     return [own, own] if isinstance(node, ast.Call) else [own]
 
 
-def _span(first: ast.AST, last: ast.AST) -> Location | None:
+def _extent(first: ast.AST, last: ast.AST) -> Location | None:
     """From the start of a node to the end of one."""
     if not hasattr(first, "lineno") or not hasattr(last, "lineno"):
         return None

@@ -13,11 +13,11 @@
 
 from __future__ import annotations
 
-from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from types import CellType, FunctionType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from xtab.errors import XtabError
+from xtab.format.code import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR, CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.arguments import require
 from xtab.model.decode import decode

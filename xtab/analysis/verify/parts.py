@@ -9,14 +9,13 @@ from __future__ import annotations
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xtab.format.code import code_of
+from xtab.format.code import CO_VARARGS, CO_VARKEYWORDS, argument_count, code_of
+from xtab.format.marshalled import CELL, FREE, LOCAL, MarshalledCode
 
 if TYPE_CHECKING:
     from xtab.format.code import HasCode
 
 __all__ = ["CodeParts"]
-
-_CO_VARARGS, _CO_VARKEYWORDS = 0x04, 0x08
 
 
 class CodeParts(NamedTuple):
@@ -57,11 +56,30 @@ class CodeParts(NamedTuple):
             code.co_freevars, code.co_cellvars,
         )  # fmt: skip
 
+    @classmethod
+    def of_stored(cls, code: MarshalledCode) -> CodeParts:
+        """The parts of a code object as a file has it, which may be anything: no such code object is made.
+
+        A code object among its constants is replaced by a harmless one: the verifier asks of it only how many free
+        variables it has, and whether it is a generator's.
+
+        >>> import marshal
+        >>> from xtab.format.marshalled import load_marshalled
+        >>> CodeParts.of_stored(load_marshalled(marshal.dumps((lambda x: x).__code__))).varnames
+        ('x',)
+        """
+        varnames = code.variables(LOCAL)
+        consts = tuple(_stub(each) if isinstance(each, MarshalledCode) else each for each in code.consts)
+        return cls(
+            code.argcount, code.posonlyargcount, code.kwonlyargcount, len(varnames), code.stacksize, code.flags,
+            code.code, consts, code.names, varnames, code.filename, code.name, code.qualname, code.firstlineno,
+            code.linetable, code.exceptiontable, code.variables(FREE), code.variables(CELL),
+        )  # fmt: skip
+
     @property
     def arguments(self) -> int:
         """How many local variables are arguments, those of ``*args`` and ``**kwargs`` included."""
-        stars = bool(self.flags & _CO_VARARGS) + bool(self.flags & _CO_VARKEYWORDS)
-        return self.argcount + self.kwonlyargcount + stars
+        return argument_count(self.argcount, self.kwonlyargcount, self.flags)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -72,3 +90,17 @@ class CodeParts(NamedTuple):
     def to_code(self) -> CodeType:
         """The code object made of these parts. Only what the verifier accepts is safe to run, or even to look at."""
         return CodeType(*self)
+
+
+_STUB = compile("", "<stored>", "exec")
+
+
+def _stub(code: MarshalledCode) -> CodeType:
+    """A code object that looks the same from outside, and does nothing."""
+    flags = code.flags & ~(CO_VARARGS | CO_VARKEYWORDS)  # these ask for variables
+    try:
+        return _STUB.replace(
+            co_flags=flags, co_freevars=code.variables(FREE), co_name=code.name, co_qualname=code.qualname
+        )
+    except (TypeError, ValueError, OverflowError):
+        return _STUB

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xtab.format.code import (
+    CO_ASYNC_GENERATOR,
+    CO_COROUTINE,
+    CO_GENERATOR,
+    CO_HAS_DOCSTRING,
+    CO_NO_MONITORING_EVENTS,
+    CO_OPTIMIZED,
+)
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
@@ -18,12 +26,15 @@ _COPY_FREE_VARS, _MAKE_CELL, _RETURN_GENERATOR, _POP_TOP, _RESUME = CURRENT.prol
 _ALLOWED = CURRENT.prologue[:-1]
 _YIELD = CURRENT.number["YIELD_VALUE"]
 _INTRINSIC = CURRENT.number.get("CALL_INTRINSIC_1")
-_OPTIMIZED, _GENERATORS = 0x0001, {0x20: "CO_GENERATOR", 0x80: "CO_COROUTINE", 0x200: "CO_ASYNC_GENERATOR"}
-_NO_MONITORING_EVENTS, _HAS_DOCSTRING = 0x2000000, 0x4000000
+_GENERATORS = {
+    CO_GENERATOR: "CO_GENERATOR",
+    CO_COROUTINE: "CO_COROUTINE",
+    CO_ASYNC_GENERATOR: "CO_ASYNC_GENERATOR",
+}
 _HELPERS = {
-    "ASYNC_GEN_WRAP": 0x200,
-    "INTRINSIC_ASYNC_GEN_WRAP": 0x200,
-    "INTRINSIC_STOPITERATION_ERROR": 0x20 | 0x80 | 0x200,
+    "ASYNC_GEN_WRAP": CO_ASYNC_GENERATOR,
+    "INTRINSIC_ASYNC_GEN_WRAP": CO_ASYNC_GENERATOR,
+    "INTRINSIC_STOPITERATION_ERROR": CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR,
 }
 """What works in frames of these kinds only: flags, of which one must be there."""
 
@@ -49,15 +60,15 @@ def check_prologue(
         if columns.index_of[entry.target] < end:
             _refuse_entry(columns.index_of[entry.target], entry.start, columns, report)
     class_deref = CURRENT.number.get("LOAD_CLASSDEREF")
-    if parts.flags & _OPTIMIZED and class_deref in opcodes:
+    if parts.flags & CO_OPTIMIZED and class_deref in opcodes:
         message = "expected LOAD_CLASSDEREF only in code without CO_OPTIMIZED, but found it in a function's"
         hint = "a function has no namespace to look in"
         report.add("XT512", message, hint, columns=columns, index=opcodes.index(class_deref))
-    if parts.flags & _NO_MONITORING_EVENTS:
+    if parts.flags & CO_NO_MONITORING_EVENTS:
         message = "expected no CO_NO_MONITORING_EVENTS in co_flags, but found it"
         report.add("XT512", message, "only code of the interpreter itself has it: a tracer waits for events forever")
     _check_helpers(parts, columns, report)
-    if parts.flags & _HAS_DOCSTRING and not parts.consts:
+    if parts.flags & CO_HAS_DOCSTRING and not parts.consts:
         message = "expected a docstring among the constants, as CO_HAS_DOCSTRING says, but found none"
         report.add("XT512", message, "clear the flag")
 

@@ -1,6 +1,6 @@
 """Raises in every line of generated functions, and compares the handlers that come to run with what `ways` foretells.
 
-``python tests/places/run.py --first 0 --count 500``: prints a line of figures, and every difference. Exit code 1 if
+``python tests/ways/run.py --first 0 --count 500``: prints a line of figures, and every difference. Exit code 1 if
 there are any. Nothing is taken from bytecode: the handlers themselves write down that they run.
 """
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from types import CodeType
 
 HIT = re.compile(r"hit\((\d+)\)")
+LEAVES = re.compile(r"\s*(if maybe: )?(return|break|continue|raise Other)")
+"""Statements that may keep what is behind them from being reached."""
 HEADS = {"plain": "def f():", "generator": "def f():", "async": "async def f():"}
 
 
@@ -82,8 +84,9 @@ class Writer:
                 depth, "except:" if bare else f"except {self.random.choice(names)}{self.random.choice(['', ' as e'])}:"
             )
             self.put(depth + 1, f"log('except', {len(self.lines)})")
+            first = len(self.lines)
             self.body(depth + 1, 1, nested + 1, loop=loop, own=own)
-            if self.random.random() < 0.3:
+            if self.random.random() < 0.3 and not any(map(LEAVES.match, self.lines[first:])):
                 self.put(depth + 1, "raise")
 
     def with_items(self, depth: int, nested: int, loop: bool, own: bool) -> None:
