@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -206,6 +207,22 @@ def test_without_stderr(monkeypatch, capsys):
             return
         threading.excepthook(threading.ExceptHookArgs((KeyError, error, error.__traceback__, None)))
     assert capsys.readouterr().out == ""
+
+
+def test_a_strict_stderr(monkeypatch):
+    """Nothing of an error is lost if it has a character that the stream can't have; nothing is shown without one."""
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)
+    monkeypatch.setattr("xtab.runtime.excepthooks._HOOKS_READ_LINECACHE", False)
+    error = KeyError("\N{SNOWMAN}")
+    args = threading.ExceptHookArgs((KeyError, error, None, threading.Thread(name="worker")))
+    with install_excepthook(lambda exc: exc):
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii", errors="strict")
+        monkeypatch.setattr(sys, "stderr", stream)
+        threading.excepthook(args)
+        stream.flush()
+        assert stream.buffer.getvalue().split(b"\n")[:2] == [b"Exception in thread worker:", b"KeyError: '\\u2603'"]
+        monkeypatch.delattr(sys, "stderr")
+        threading.excepthook(args)
 
 
 def test_without_a_value(seen):

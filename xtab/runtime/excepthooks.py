@@ -138,10 +138,15 @@ def _applied(step: Change, exc: BaseException) -> BaseException:
 
 
 def _print(exc: BaseException, title: str = "") -> None:
-    """As Python's own hooks do, which are silent where there is no `sys.stderr`."""
-    if sys.stderr is not None:
-        sys.stderr.write(title)
-        traceback.print_exception(exc)
+    """As Python's own hooks do, which are silent where there is no `sys.stderr`, and lose no error to its encoding."""
+    stream = getattr(sys, "stderr", None)
+    if stream is None:
+        return
+    text = title + "".join(traceback.format_exception(exc))
+    try:
+        stream.write(text)
+    except UnicodeEncodeError as error:  # a stream that somebody made strict
+        stream.write(text.encode(error.encoding, "backslashreplace").decode(error.encoding))
 
 
 class _MainHook(_Hook):
