@@ -38,9 +38,9 @@ default_role = "literal"  # single backticks in docstrings are code
 BARE = {*types.__all__, *collections.abc.__all__, *typing.__all__}
 nitpick_ignore_regex = [(r"py:.*", rf"_?({'|'.join(sorted(sys.stdlib_module_names))})\..*|{'|'.join(sorted(BARE))}")]
 # Types that the pages describe in words, type variables, and types that only xtab itself makes.
-IN_WORDS = ("Binding", "HasCode", "Hole", "Positions", "Row", "Source", "Protect", "Jumps", "Transform", "Code")
+IN_WORDS = ("Binding", "Change", "Code", "HasCode", "Hole", "Jumps", "Positions", "Protect", "Row", "Transform")
 INTERNAL = ("CodeMap", "ModuleSpec", "RegionKey", "_Code", "_Error", "_Function", "xtab.transform.syntax.Tree")
-VARIABLES = ("xtab.runtime.generated_files._Error", "xtab.runtime.tracebacks._Error")
+VARIABLES = ("Source", "xtab.runtime.generated_files._Error", "xtab.runtime.tracebacks._Error")
 nitpick_ignore = [("py:class", name) for name in (*IN_WORDS, *INTERNAL, *VARIABLES)]
 
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import xtab
 from xtab import AssembleError, Instruction, Location, Span, StackError
+from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
 
 HERE = set(CURRENT.number)
@@ -84,13 +85,13 @@ def samples():
 @pytest.mark.parametrize("name, source", [*samples()], ids=[name for name, _ in samples()])
 def test_unedited_code_comes_back(name, source):
     """All that a code object holds comes back as it was, byte for byte."""
-    for code in TOOLS["code_objects"](compile(source, name, "exec", dont_inherit=True)):
+    for code in code_objects(compile(source, name, "exec", dont_inherit=True)):
         assert everything(xtab.assemble(xtab.decode(code))) == everything(code)
 
 
 def test_what_was_looked_at_comes_back():
     """Asking for operands, locations and depths changes nothing."""
-    for code in TOOLS["code_objects"](compile((STDLIB / "contextlib.py").read_bytes(), "x", "exec", dont_inherit=True)):
+    for code in code_objects(compile((STDLIB / "contextlib.py").read_bytes(), "x", "exec", dont_inherit=True)):
         body = xtab.decode(code)
         for each in body.instructions:
             repr(each), each.operand, each.location, each.flags, each.target, each.arg
@@ -488,9 +489,10 @@ LOCATIONS = [
     ),
     *((2, 2, 0, 255), (5, 6, 7, 1), (100_000, 100_002, 300, 4), (3, 3, None, None), (4, 4, 0, 0)),
 ]
-SAMPLES = TOOLS["code_objects"](
-    compile(
-        """
+SAMPLES = [
+    *code_objects(
+        compile(
+            """
 def f(a, b):
     for x in a:
         try:
@@ -509,14 +511,15 @@ class C:
     def m(self): return super().m(), (yield 1)
 x = 1; print(x, "abc", *x, **x)
 """
-        + "\n" * 70
-        + "z = 4; "
-        + " " * 150
-        + "f(z)\n",
-        "example",
-        "exec",
+            + "\n" * 70
+            + "z = 4; "
+            + " " * 150
+            + "f(z)\n",
+            "example",
+            "exec",
+        )
     )
-)
+]
 
 
 def unreachable(body):

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dis
-import runpy
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
 from xtab.model.decode import read_source
 from xtab.model.depths import measure, measure_size
 from xtab.model.flow import Entry, Shape
 
 TESTS = Path(__file__).parents[1]
-TOOLS = runpy.run_path(str(TESTS / "insertion.py"))
 STDLIB = Path(sysconfig.get_path("stdlib"))
 SAMPLES = ("contextlib", "asyncio/tasks", "asyncio/streams", "typing", "subprocess", "dataclasses")
 NUMBER = CURRENT.number
@@ -55,7 +54,7 @@ def walked(shape):
 def test_depths_are_those_of_a_plain_walk(name):
     """Every instruction of a few modules; and the size is what the compiler wrote where all can be reached."""
     path = STDLIB / f"{name}.py"
-    for code in TOOLS["code_objects"](compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
+    for code in code_objects(compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
         shape = read_source(code).shape
         stack = measure(shape)
         assert stack.depths == walked(shape), code.co_qualname

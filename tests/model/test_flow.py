@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import runpy
 import sysconfig
 from pathlib import Path
 
 import pytest
 
 import xtab
+from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
 from xtab.model.decode import read_source
 from xtab.model.shape import read_body
 
-TOOLS = runpy.run_path(str(Path(__file__).parents[1] / "insertion.py"))
 STDLIB = Path(sysconfig.get_path("stdlib"))
 
 
 @pytest.mark.parametrize("name", ["contextlib", "asyncio/streams", "copy"])
 def test_bytes_and_instructions_have_one_shape(name):
     path = STDLIB / f"{name}.py"
-    for code in TOOLS["code_objects"](compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
+    for code in code_objects(compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
         from_bytes = read_source(code).shape
         from_instructions = read_body(xtab.decode(code)).shape
         assert (from_bytes.opcodes, from_bytes.targets) == (from_instructions.opcodes, from_instructions.targets)

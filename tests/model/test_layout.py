@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import runpy
 import sysconfig
 from itertools import accumulate
 from pathlib import Path
@@ -12,13 +11,13 @@ import pytest
 
 import xtab
 from xtab import Instruction
+from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
 from xtab.model.assemble import code_bytes
 from xtab.model.layout import lay_out
 from xtab.model.positions import location_table
 from xtab.model.shape import read_body
 
-TOOLS = runpy.run_path(str(Path(__file__).parents[1] / "insertion.py"))
 LIBRARY = Path(sysconfig.get_path("stdlib"))
 
 
@@ -118,7 +117,7 @@ def test_the_short_way_gives_what_the_long_way_gives(name):
     choose = random.Random(name)
     path = LIBRARY / f"{name}.py"
     short = 0
-    for code in TOOLS["code_objects"](compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
+    for code in code_objects(compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
         for count in (0, 1, 1, 2, 300):
             body = xtab.decode(code)
             for _ in range(count):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import runpy
 import sysconfig
 from pathlib import Path
 
@@ -10,18 +9,18 @@ import pytest
 
 import xtab
 from xtab import Instruction
+from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
 from xtab.model.layout import lay_out
 from xtab.model.positions import location_table
 from xtab.model.shape import read_body
 
-TOOLS = runpy.run_path(str(Path(__file__).parents[1] / "insertion.py"))
 STDLIB = Path(sysconfig.get_path("stdlib"))
 
 
 def codes():
     path = STDLIB / "contextlib.py"
-    return TOOLS["code_objects"](compile(path.read_bytes(), str(path), "exec", dont_inherit=True))
+    return list(code_objects(compile(path.read_bytes(), str(path), "exec", dont_inherit=True)))
 
 
 def table_of(body):

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import runpy
 import sysconfig
 from pathlib import Path
 
 import pytest
 
+from xtab.format.code import code_objects
 from xtab.format.locations import split_entries
 from xtab.model.slices import LocationSlices
 
-TOOLS = runpy.run_path(str(Path(__file__).parents[1] / "insertion.py"))
 STDLIB = Path(sysconfig.get_path("stdlib"))
 NOWHERE = (None, None, None, None)
 
 
 def codes():
     path = STDLIB / "contextlib.py"
-    return TOOLS["code_objects"](compile(path.read_bytes(), str(path), "exec", dont_inherit=True))
+    return list(code_objects(compile(path.read_bytes(), str(path), "exec", dont_inherit=True)))
 
 
 def slices_of(code):

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import runpy
 import sysconfig
 from pathlib import Path
 
 import pytest
 
 import xtab
+from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT, OperandKind
 from xtab.model.decode import read_source
 from xtab.model.tables import Cell, Free, Tables, constant_key
 
-TOOLS = runpy.run_path(str(Path(__file__).parents[1] / "insertion.py"))
 STDLIB = Path(sysconfig.get_path("stdlib"))
 NUMBER = CURRENT.number
 
@@ -57,7 +56,7 @@ def test_numbers_and_operands_are_inverse():
     """For every instruction of a few modules."""
     for name in ("contextlib", "typing", "dataclasses"):
         path = STDLIB / f"{name}.py"
-        for code in TOOLS["code_objects"](compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
+        for code in code_objects(compile(path.read_bytes(), str(path), "exec", dont_inherit=True)):
             source = read_source(code)
             tables = source.tables
             for opcode, arg in zip(source.opcodes, source.args, strict=True):

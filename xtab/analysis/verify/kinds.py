@@ -9,6 +9,7 @@ from __future__ import annotations
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from xtab.format.code import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from xtab.format.opcodes import CURRENT
 
 if TYPE_CHECKING:
@@ -137,9 +138,6 @@ def join(one: Value, other: Value) -> Value:
     return Value(one.kinds | other.kinds, detail, one.borrowed | other.borrowed)
 
 
-_CO_GENERATOR = 0x20
-
-
 def _trusted(code: CodeType) -> tuple[int, ...]:
     """The kinds of the first arguments, up to the last that the code takes on trust; ``()`` if it trusts nobody."""
     if wants_iterator(code.co_argcount, code.co_varnames, code.co_flags, code.co_code):
@@ -163,7 +161,7 @@ def wants_iterator(argcount: int, varnames: Sequence[object], flags: int, code: 
     return asynchronous < 0 or 0 <= synchronous < asynchronous
 
 
-_ASYNCHRONOUS = 0x80 | 0x200
+_ASYNCHRONOUS = CO_COROUTINE | CO_ASYNC_GENERATOR
 _GET_ANEXT, _FOR_ITER = CURRENT.number["GET_ANEXT"], CURRENT.number["FOR_ITER"]
 
 
@@ -173,7 +171,7 @@ def constant(value: Any) -> Value:
     if kind is tuple:
         return Value(TUPLE, tuple(constant(item).kinds if type(item) is not tuple else TUPLE for item in value))
     if kind is CodeType:
-        return Value(CODE, (value.co_freevars, bool(value.co_flags & _CO_GENERATOR), _trusted(value)))
+        return Value(CODE, (value.co_freevars, bool(value.co_flags & CO_GENERATOR), _trusted(value)))
     return _CONSTANTS.get(kind, LEFT["object"])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from xtab.analysis.verify.kinds import EXC, LASTI, LEFT, NONE, PREV, Value, words_for
 from xtab.analysis.verify.machine import Fault
 from xtab.analysis.verify.signatures import step_of
+from xtab.format.code import CO_ASYNC_GENERATOR
 from xtab.format.opcodes import CURRENT
 from xtab.format.opcodes.signatures import SIGNATURES
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["STEPS"]
 
-_ASYNC_GENERATOR = 0x200
 _EG_MATCH = step_of(SIGNATURES["CHECK_EG_MATCH"], CURRENT.number["CHECK_EG_MATCH"])
 
 
@@ -74,7 +74,7 @@ def _leave(machine: Machine, value: Value) -> None:
     if machine.level:
         message = f"expected that no exception is being handled any more, but found {machine.level}"
         raise Fault("XT614", message, "POP_EXCEPT ends a handler; else sys.exception() stays set in the caller")
-    if machine.parts.flags & _ASYNC_GENERATOR and value.kinds != NONE:
+    if machine.parts.flags & CO_ASYNC_GENERATOR and value.kinds != NONE:
         message = f"expected that an asynchronous generator returns None, but found {words_for(value.kinds)}"
         raise Fault("XT602", message, "it has no way to hand a value over at its end")
 
