@@ -386,3 +386,16 @@ def test_lookup_takes_offsets_of_code_units(offset):
     for table in (b"", []):
         with pytest.raises(XtabError, match=f"but found {offset}$"):
             find_handler(table, offset)
+
+
+def test_lookup_takes_whatever_has_code():
+    def function():
+        with open("x"):
+            pass
+
+    (first, *_) = entries = parse_exception_table(function)
+    assert find_handler(function, first.start) == find_handler(function.__code__, first.start) == first
+    assert find_handler(tuple(entries), first.start) == first
+    for wrong in (3, "text", bytearray(b""), None):
+        with pytest.raises(TypeError, match="but found"):
+            find_handler(wrong, 0)

@@ -18,17 +18,18 @@ CPython sources followed: ``InternalDocs/exception_handling.md`` (up to 3.12 ``O
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import pairwise
 from operator import itemgetter
 from types import CodeType
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, overload
 
 from xtab.errors import TableFormatError, XtabError
 from xtab.format.code import code_length, code_of
 from xtab.format.cpython_reading import find_entry, first_fault, read_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from xtab.format.code import HasCode
     from xtab.format.cpython_reading import Entry
@@ -202,20 +203,22 @@ def _longer(value: int, byte: int, data: Iterator[int]) -> int:
     raise _NotCanonicalError
 
 
-def find_handler(table: bytes | Sequence[ExceptionTableEntry], offset: int) -> ExceptionTableEntry | None:
+def find_handler(table: bytes | Sequence[ExceptionTableEntry] | HasCode, offset: int) -> ExceptionTableEntry | None:
     """The entry that handles an exception raised at `offset`, or None: the interpreter's own answer.
 
     Which offset the interpreter looks up for an instruction differs between versions: up to 3.12 that of its opcode,
     from 3.13 on that of its last cache unit.
 
     Args:
-        table: the bytes of a table, or entries as :func:`parse_exception_table` returns them (sorted, not overlapping).
-            In the bytes of a malformed table too it finds what `get_exception_handler` finds. O(log n) either way.
+        table: the bytes of a table, or entries as :func:`parse_exception_table` returns them (sorted, not overlapping),
+            or anything with code. In the bytes of a malformed table too it finds what `get_exception_handler` finds.
+            O(log n) in any case.
         offset: in the code, in bytes.
 
     Raises:
         TableFormatError: the interpreter would loop forever on these bytes, or read outside of them.
         XtabError: `offset` is odd or negative.
+        TypeError: `table` is neither bytes nor entries, and has no code.
 
     >>> table = bytes.fromhex("82040a03 86010a00")
     >>> find_handler(table, 10)
@@ -229,10 +232,13 @@ def find_handler(table: bytes | Sequence[ExceptionTableEntry], offset: int) -> E
     if isinstance(table, bytes):
         found = find_entry(table, offset >> 1)
         return None if found is None else _in_bytes(found)
-    place = bisect_right(table, offset, key=_start_of) - 1
-    if place < 0 or table[place][1] <= offset:
+    entries: Any = table
+    if not isinstance(table, Sequence) or isinstance(table, str | bytearray | memoryview):
+        return find_handler(code_of(entries).co_exceptiontable, offset)
+    place = bisect_right(entries, offset, key=_start_of) - 1
+    if place < 0 or entries[place][1] <= offset:
         return None
-    return table[place]
+    return entries[place]  # type: ignore[no-any-return]
 
 
 _start_of = itemgetter(0)
