@@ -12,8 +12,9 @@ Steps 1 and 2 are all that `stack_depths` and `stack_size` need of a code object
 from __future__ import annotations
 
 from bisect import bisect_left
+from codecs import utf_16_be_decode, utf_16_be_encode
 from itertools import accumulate, compress, repeat
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xtab.errors import DecodeError
 from xtab.format.code import code_of
@@ -28,15 +29,17 @@ from xtab.model.source import Source
 if TYPE_CHECKING:
     from types import CodeType
 
+    from xtab.format.code import HasCode
     from xtab.format.exception_table import ExceptionTableEntry
     from xtab.model.nesting import RegionKey
 
 __all__ = ["decode", "read_source"]
 
 _NOT_PREFIX = bytes(op != CURRENT.extended_arg for op in range(256))
+_HAS_TARGET = bytes(way > 0 for way in CURRENT.distance)
 
 
-def decode(code: Any) -> Body:
+def decode(code: HasCode) -> Body:
     """The instructions of a code object, and all else it holds, ready to edit.
 
     Args:
@@ -76,7 +79,7 @@ def read_source(code: CodeType) -> Source:
     compact = _without_caches(code_bytes)
     opcodes, args = compact[::2], list(compact[1::2])
     sizes = opcodes.translate(CURRENT.units)
-    starts = list(accumulate(sizes, initial=0))
+    starts = [0, *accumulate(sizes)]
     _check_units(code_bytes, opcodes, starts)
     prefixes: dict[int, int] = {}
     wide = CURRENT.extended_arg in opcodes
@@ -96,10 +99,11 @@ def _without_caches(code_bytes: bytes) -> bytes:
     """The code units that are not zero.
 
     Units are taken for the characters of a text, from which one character is dropped: the fastest loops over pairs of
-    bytes that there are. `surrogatepass` lets all units through.
+    bytes that there are. `surrogatepass` lets all units through. Called by name, the codecs would be looked up first.
     """
-    text = code_bytes.decode("utf-16-be", "surrogatepass").replace("\0", "")
-    return text.encode("utf-16-be", "surrogatepass")
+    text, _ = utf_16_be_decode(code_bytes, "surrogatepass")
+    compact, _ = utf_16_be_encode(text.replace("\0", ""), "surrogatepass")
+    return compact
 
 
 def _check_units(code_bytes: bytes, opcodes: bytes, starts: list[int]) -> None:
@@ -172,16 +176,19 @@ def _fold_prefixes(
 def _targets(opcodes: bytes, args: list[int], starts: list[int]) -> dict[int, int]:
     """Index of each jump -> index of its target."""
     targets: dict[int, int] = {}
-    size = len(opcodes)
-    kinds = opcodes.translate(CURRENT.distance)
-    for index in compress(range(size), kinds):
-        unit = starts[index + 1] + args[index] if kinds[index] == 1 else starts[index + 1] - args[index]
+    size, ways = len(opcodes), CURRENT.distance
+    find = opcodes.translate(_HAS_TARGET).find
+    index = find(1)
+    while index >= 0:
+        behind, arg = starts[index + 1], args[index]
+        unit = behind + arg if ways[opcodes[index]] == 1 else behind - arg
         target = bisect_left(starts, unit)
         if target >= size or starts[target] != unit:
             name = CURRENT.name[opcodes[index]]
             message = f"expected {name} to lead to an instruction, but found its target at {2 * unit}"
             raise DecodeError(message, offset=2 * starts[index])
         targets[index] = target
+        index = find(1, index + 1)
     return targets
 
 

@@ -5,7 +5,7 @@ Follows Python/flowgraph.c, calculate_stackdepth (3.11: Python/compile.c, stackd
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xtab.format.code import code_of
 from xtab.format.locations import line_at
@@ -15,13 +15,14 @@ from xtab.model.depths import measure
 from xtab.model.shape import read_body
 
 if TYPE_CHECKING:
+    from xtab.format.code import HasCode
     from xtab.model.depths import Stack
     from xtab.model.flow import Shape
 
 __all__ = ["stack_depths", "stack_size"]
 
 
-def stack_depths(body_or_code: Any) -> list[int | None]:
+def stack_depths(body_or_code: Body | HasCode) -> list[int | None]:
     """The depth of the value stack before each instruction, in slots; None where an instruction can't be reached.
 
     Args:
@@ -41,7 +42,7 @@ def stack_depths(body_or_code: Any) -> list[int | None]:
     return _measure(body_or_code).depths
 
 
-def stack_size(body_or_code: Any) -> int:
+def stack_size(body_or_code: Body | HasCode) -> int:
     """How many slots the value stack needs, handlers and what they push included: what co_stacksize must be at least.
 
     Only what can be reached counts; the compiler counts handlers that nobody can reach too.
@@ -59,7 +60,7 @@ def stack_size(body_or_code: Any) -> int:
     return _measure(body_or_code).size
 
 
-def _measure(body_or_code: Any) -> Stack:
+def _measure(body_or_code: Body | HasCode) -> Stack:
     if isinstance(body_or_code, Body):
         body = body_or_code
         return measure(_shape_only(body), line_of=lambda index: line_at(body.instructions[index].location))

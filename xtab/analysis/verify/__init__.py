@@ -24,7 +24,7 @@ Follows Python/bytecodes.c, Python/ceval.c and Objects/codeobject.c of each vers
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from xtab.analysis.verify.catalogue import ERROR, GROUPS, RULES, WARNING, Rule
 from xtab.analysis.verify.parts import CodeParts
@@ -32,12 +32,15 @@ from xtab.analysis.verify.problem import Problem
 from xtab.errors import VerificationError
 from xtab.format.code import code_objects, code_of
 
+if TYPE_CHECKING:
+    from xtab.format.code import HasCode
+
 __all__ = [
     "ERROR", "GROUPS", "RULES", "WARNING", "CodeParts", "Problem", "Rule", "require_valid", "verify", "verify_parts",
 ]  # fmt: skip
 
 
-def verify(code: Any, *, nested: bool = False) -> tuple[Problem, ...]:
+def verify(code: HasCode, *, nested: bool = False) -> tuple[Problem, ...]:
     """All problems of a code object, by offset; none if it is safe to run.
 
     Args:
@@ -60,7 +63,7 @@ def verify(code: Any, *, nested: bool = False) -> tuple[Problem, ...]:
     return tuple(problem for each in codes for problem in verify_parts(CodeParts.of(each)))
 
 
-def require_valid(code: Any, *, nested: bool = False) -> None:
+def require_valid(code: HasCode, *, nested: bool = False) -> None:
     """Raise if a code object has problems that are errors; warnings pass.
 
     Args:
