@@ -143,7 +143,7 @@ def _changes(laid_out: LaidOut, source: Source) -> tuple[dict[int, bytes], dict[
         if old != behind:
             return None
         behind = old + length
-        if decoded < 0 or not laid_out.plain:
+        if decoded < 0 or laid_out.resized:
             resized.append((place, old, length))
     if behind < len(source.sizes) or slices.cut_at(source.starts[behind]) < 0:
         return None

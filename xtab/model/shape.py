@@ -42,6 +42,7 @@ class BodyShape(NamedTuple):
     parts: list[Part]
     prefixes: dict[int, int]  #: instructions that keep more EXTENDED_ARG than they need -> how many
     loose: list[int]  #: the jumps that don't stand in one stretch with their target: those whose distance may be new
+    mended: list[int]  #: instructions whose opcode or operand was mended, to others of the same size
     plain: bool  #: whether the stretches stand in the order of the source and their operands are still those numbers
 
 
@@ -87,7 +88,7 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         place = places.of_old(old)
         if place is not None:
             prefixes[place] = count
-    return BodyShape(shape, instructions, parts, prefixes, loose, plain)
+    return BodyShape(shape, instructions, parts, prefixes, loose, [], plain)
 
 
 def _columns(
