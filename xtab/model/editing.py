@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from copy import copy as copy_of
-from itertools import compress
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xtab.errors import EditError, XtabError
@@ -105,21 +105,21 @@ def opcodes_of(body: Body) -> bytes:
 
 def line_starts(body: Body) -> list[tuple[Instruction, int]]:
     """The instructions with which another line begins, and the line."""
-    source, instructions = body._source, body.instructions
+    source, instructions, size = body._source, body.instructions, len(body.instructions)
     found: list[tuple[Instruction, int]] = []
     before: int | None = None
     if as_decoded(body):
-        starts = source.starts
-        lines: dict[int, int | None] = {}  # what comes later at the same place holds
-        for unit, line in source.locations.line_changes():
-            lines[bisect_left(starts, unit)] = line
-        pairs: Iterable[tuple[int, int | None]] = lines.items()
+        units, lines = zip(*source.locations.line_changes(), strict=True)
+        places = map(bisect_left, repeat(source.starts), units)
+        # what comes later at the same place holds
+        pairs: Iterable[tuple[int, int | None]] = dict(zip(places, lines, strict=True)).items()
     else:
         pairs = enumerate([line_at(each.location) for each in instructions])
     for place, line in pairs:
-        if line != before and line is not None and place < len(instructions):
-            found.append((instructions[place], line))
-        before = line
+        if line != before:
+            if line is not None and place < size:
+                found.append((instructions[place], line))
+            before = line
     return found
 
 
