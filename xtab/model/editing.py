@@ -18,7 +18,7 @@ from xtab.errors import EditError, XtabError
 from xtab.format.locations import line_at
 from xtab.format.opcodes import CURRENT
 from xtab.model.arguments import instructions_given, require
-from xtab.model.instruction import Fields, Instruction, Span
+from xtab.model.instruction import Instruction, Span
 from xtab.model.protectors import Protect, Protectors
 from xtab.model.seams import Seams, open_seams, refuse_half_pairs
 from xtab.model.spans import chain_of, spans_of
@@ -207,13 +207,17 @@ def _settle(added: list[Instruction], like: Instruction, span: Span | None, know
 
 def lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instruction, Instruction]) -> None:
     """Lead the jumps among `instructions`, and the spans that protect them, to what stands instead."""
-    source = body._source
-    wanted = {anchor._at for anchor in instead if anchor._source is source and isinstance(anchor._at, int)}
-    wanted |= {anchor._at.place for anchor in instead if anchor._source is source and isinstance(anchor._at, Fields)}
-    jumps = [body._original[jump] for jump, target in source.targets.items() if target in wanted or jump in source.led]
+    source, original = body._source, body._original
+    led = source.led
+    jumps = [original[jump] for jump in led]
     jumps += [each for each in instructions if not isinstance(each._at, int) or each._source is not source]
-    for jump in jumps:
-        jump._lead(instead)
+    for jump, target in source.targets.items():
+        new = instead.get(original[target])
+        if new is not None and jump not in led and isinstance(original[jump]._at, int):
+            original[jump]._target = new
+            led.add(jump)
+    for each in jumps:
+        each._lead(instead)
     for span in spans_of(instructions):
         span.target = instead.get(span.target, span.target)
 
