@@ -126,6 +126,26 @@ def test_copies_can_be_moved_taken_out_and_not_stand_twice():
         xtab.assemble(body)
 
 
+@pytest.mark.parametrize("code", CODES, ids=lambda code: code.co_name)
+def test_the_order_of_the_anchors_makes_no_difference(code):
+    bodies = xtab.decode(code), xtab.decode(code)
+    for body, step in zip(bodies, (1, -1), strict=True):
+        body.insert_copies_before(body.insertion_points()[::step], a_call())
+    assert xtab.assemble(bodies[0]) == xtab.assemble(bodies[1])
+
+
+def test_a_copy_can_get_a_span_of_its_own():
+    body = xtab.decode(lambda x: x + 1)
+    body.insert_copies_before(body.insertion_points(), [xtab.Instruction("NOP")])
+    handler = [xtab.Instruction("PUSH_EXC_INFO"), xtab.Instruction("RERAISE", 0)]
+    copy = next(each for each in body.instructions if each.opname == "NOP")
+    copy.exn_tab_entry = xtab.Span(handler[0])
+    body.instructions += handler
+    (entry,) = xtab.parse_exception_table(xtab.assemble(body))
+    assert entry.start == body.layout.offset_of(copy)
+    assert entry.target == body.layout.offset_of(handler[0])
+
+
 def test_jumps_among_copies_lead_to_copies():
     body = xtab.decode(lambda x: x + 1)
     end = xtab.Instruction("NOP")

@@ -13,7 +13,7 @@ import xtab
 from xtab import Instruction
 from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
-from xtab.model.assemble import code_bytes
+from xtab.model.assemble import code_bytes, mended
 from xtab.model.layout import lay_out
 from xtab.model.positions import location_table
 from xtab.model.shape import read_body
@@ -124,7 +124,7 @@ def test_the_short_way_gives_what_the_long_way_gives(name):
                 location = choose.choice([*[None] * 9, (3, 3, 4, 5)])
                 place = choose.randrange(len(body.instructions))
                 body.instructions.insert(place, Instruction("NOP", location=location))
-            found = read_body(body)
+            found = mended(body)
             now = lay_out(found)
             then = lay_out(found._replace(loose=list(found.shape.targets), plain=False))
             assert (now.shape, now.starts, now.sizes, now.prefixes) == (

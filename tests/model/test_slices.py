@@ -70,3 +70,15 @@ def test_a_table_that_ends_early_says_nothing_about_the_rest():
     assert slices.location_at(end) is None
     assert LocationSlices(b"", 5).location_at(0) is None
     assert LocationSlices(b"", 5).covers == [0]
+
+
+def test_entries_that_begin_at_a_unit():
+    """Near the start, where nobody has counted yet, and everywhere."""
+    for code in codes():
+        begins = slices_of(code).covers
+        for unit in range(begins[-1] + 2):
+            number = begins.index(unit) if unit in begins else -1
+            counted = slices_of(code)
+            assert counted.covers == begins
+            assert slices_of(code).beginning_at(unit) == counted.beginning_at(unit) == number
+            assert slices_of(code).ends_at(unit) == counted.ends_at(unit) == (number >= 0)

@@ -54,7 +54,7 @@ def instructions_given(given: Any, what: str, *, maker: str = "") -> list[Instru
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise XtabError(f"expected {expected}{_hint(given, maker=maker)}, but found {_shown(given)}")
     found = list(given)
-    for each in found:
+    for each in found if {*map(type, found)} - {Instruction} else ():  # mostly it is clear at once
         if not isinstance(each, Instruction):
             advice = _hint(each, maker=maker)
             raise XtabError(f"expected an Instruction in {expected}{advice}, but found {_shown(each)}")

@@ -114,30 +114,31 @@ _rows: list[list[bytes]] = [[]] * 256  # [opcode][operand below 256] -> the byte
 def code_bytes(laid_out: LaidOut, source: Source) -> bytes:
     """co_code: slices of the source's for stretches that are as they were, instruction for instruction for others."""
     if not laid_out.plain:
-        return _all_code_bytes(laid_out)
-    (opcodes, args, _, _, _), _, parts, starts, _, prefixes, loose, _ = laid_out
+        return _run_bytes(laid_out, 0, len(laid_out.instructions))
+    opcodes, args, prefixes, sizes = laid_out.shape.opcodes, laid_out.shape.args, laid_out.prefixes, laid_out.sizes
     code, old_starts = source.code.co_code, source.starts
     pieces = []
     runs: dict[Any, bytes] = {}  # by stencil, whose copies have the same operands everywhere
-    for place, old, length in parts:
+    for place, old, length in laid_out.parts:
         if old >= 0:
-            pieces.append(code[2 * old_starts[old] : 2 * old_starts[old + length]])
+            if laid_out.resized and sizes[place : place + length] != source.sizes[old : old + length]:
+                pieces.append(_run_bytes(laid_out, place, place + length))
+            else:
+                pieces.append(code[2 * old_starts[old] : 2 * old_starts[old + length]])
         elif length > 1:
             fields: Any = laid_out.instructions[place]._at
             run = runs.get(fields.location)
             if run is None:
-                each = range(place, place + length)
-                run = b"".join([_unit_bytes(opcodes[at], args[at], prefixes.get(at, 0)) for at in each])
-                runs[fields.location] = run
+                run = runs[fields.location] = _run_bytes(laid_out, place, place + length)
             pieces.append(run)
         else:
             pieces.append(_unit_bytes(opcodes[place], args[place], prefixes.get(place, 0)))
-    if not loose:
+    if not laid_out.loose and not laid_out.mended:
         return b"".join(pieces)
     joined = bytearray().join(pieces)
-    for jump in loose:
-        unit_bytes = _unit_bytes(opcodes[jump], args[jump], prefixes.get(jump, 0))
-        start = 2 * starts[jump]
+    for place in (*laid_out.loose, *laid_out.mended):
+        unit_bytes = _unit_bytes(opcodes[place], args[place], prefixes.get(place, 0))
+        start = 2 * laid_out.starts[place]
         joined[start : start + len(unit_bytes)] = unit_bytes
     return bytes(joined)
 
@@ -149,22 +150,20 @@ def _unit_bytes(opcode: int, arg: int, prefixes: int) -> bytes:
     return b"".join([*units, bytes((opcode, arg & 0xFF)), bytes(2 * CURRENT.caches[opcode])])
 
 
-def _all_code_bytes(laid_out: LaidOut) -> bytes:
-    """co_code: an opcode and an operand each, zeros for the caches, EXTENDED_ARG in front of large operands."""
-    opcodes, args, prefixes = laid_out.shape.opcodes, laid_out.shape.args, laid_out.prefixes
-    if prefixes:
-        args = [arg & 0xFF for arg in args]
+def _run_bytes(laid_out: LaidOut, begin: int, end: int) -> bytes:
+    """The bytes of [begin, end), one after the other."""
+    opcodes, args, prefixes = laid_out.shape.opcodes[begin:end], laid_out.shape.args[begin:end], laid_out.prefixes
     rows = _rows
     try:
-        parts = [rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)]
+        parts = [rows[opcode][arg & 0xFF] for opcode, arg in zip(opcodes, args, strict=True)]
     except IndexError:  # a row that was not needed until now
         for opcode in {opcode for opcode in opcodes if not rows[opcode]}:
             caches = bytes(2 * CURRENT.caches[opcode])
             rows[opcode] = [bytes((opcode, arg)) + caches for arg in range(256)]
-        parts = [rows[opcode][arg] for opcode, arg in zip(opcodes, args, strict=True)]
-    for index, count in prefixes.items():
-        high = (laid_out.shape.args[index] >> 8).to_bytes(count, "big")
-        parts[index] = b"".join([bytes((CURRENT.extended_arg, byte)) for byte in high]) + parts[index]
+        parts = [rows[opcode][arg & 0xFF] for opcode, arg in zip(opcodes, args, strict=True)]
+    for index in filter(prefixes.__contains__, range(begin, end)) if prefixes else ():
+        high = (args[index - begin] >> 8).to_bytes(prefixes[index], "big")
+        parts[index - begin] = b"".join([bytes((CURRENT.extended_arg, byte)) for byte in high]) + parts[index - begin]
     return b"".join(parts)
 
 

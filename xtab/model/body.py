@@ -10,6 +10,7 @@ from xtab.model import copies, editing
 from xtab.model.arguments import require
 from xtab.model.instruction import NOT_GIVEN, Instruction, Span
 from xtab.model.offsets import Layout
+from xtab.model.parts import unwoven
 from xtab.model.protect import protect_run, unprotect
 from xtab.model.seams import Seams
 from xtab.model.spans import lies_in
@@ -56,13 +57,12 @@ class Body:
         self._code = code
         self._source = source
         self._original = instructions.copy()  # by place in the source
-        self._near = 0  # where the instruction was that was looked for last
-        self._fresh = 0  # how many names `fresh_local` has given
+        self._woven = unwoven(self._original)  # what of it stands as it was put together last
+        self._near = self._fresh = 0  # where what was looked for last was; how many names `fresh_local` has given
         self._spans = spans or []  # of each entry of the source
         if spans is None:
             source.respanned = True  # the instructions tell
-        #: where the instructions lay when the body was last decoded or assembled
-        self.layout = Layout(self._original, source.starts)
+        self.layout = Layout(self._original, source.starts)  #: where instructions lay when last decoded or assembled
 
     @property
     def consts(self) -> list[Any]:

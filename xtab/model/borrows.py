@@ -52,7 +52,7 @@ def unborrow(found: BodyShape, source: Source) -> BodyShape:
     opcodes = bytearray(shape.opcodes)
     for load in unsafe:
         opcodes[load] = CURRENT.borrows[opcodes[load]]
-    return found._replace(shape=shape._replace(opcodes=bytes(opcodes)), plain=False)
+    return found._replace(shape=shape._replace(opcodes=bytes(opcodes)), mended=[*found.mended, *unsafe])
 
 
 def _cuts(found: BodyShape, source: Source) -> set[int]:

@@ -11,14 +11,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping
 from copy import copy as copy_of
-from itertools import compress
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from xtab.errors import EditError, XtabError
 from xtab.format.locations import line_at
 from xtab.format.opcodes import CURRENT
 from xtab.model.arguments import instructions_given, require
-from xtab.model.instruction import Fields, Instruction, Span
+from xtab.model.instruction import Instruction, Span
 from xtab.model.protectors import Protect, Protectors
 from xtab.model.seams import Seams, open_seams, refuse_half_pairs
 from xtab.model.spans import chain_of, spans_of
@@ -105,21 +105,21 @@ def opcodes_of(body: Body) -> bytes:
 
 def line_starts(body: Body) -> list[tuple[Instruction, int]]:
     """The instructions with which another line begins, and the line."""
-    source, instructions = body._source, body.instructions
+    source, instructions, size = body._source, body.instructions, len(body.instructions)
     found: list[tuple[Instruction, int]] = []
     before: int | None = None
     if as_decoded(body):
-        starts = source.starts
-        lines: dict[int, int | None] = {}  # what comes later at the same place holds
-        for unit, line in source.locations.line_changes():
-            lines[bisect_left(starts, unit)] = line
-        pairs: Iterable[tuple[int, int | None]] = lines.items()
+        units, lines = zip(*source.locations.line_changes(), strict=True)
+        places = map(bisect_left, repeat(source.starts), units)
+        # what comes later at the same place holds
+        pairs: Iterable[tuple[int, int | None]] = dict(zip(places, lines, strict=True)).items()
     else:
         pairs = enumerate([line_at(each.location) for each in instructions])
     for place, line in pairs:
-        if line != before and line is not None and place < len(instructions):
-            found.append((instructions[place], line))
-        before = line
+        if line != before:
+            if line is not None and place < size:
+                found.append((instructions[place], line))
+            before = line
     return found
 
 
@@ -207,13 +207,17 @@ def _settle(added: list[Instruction], like: Instruction, span: Span | None, know
 
 def lead(body: Body, instructions: Iterable[Instruction], instead: Mapping[Instruction, Instruction]) -> None:
     """Lead the jumps among `instructions`, and the spans that protect them, to what stands instead."""
-    source = body._source
-    wanted = {anchor._at for anchor in instead if anchor._source is source and isinstance(anchor._at, int)}
-    wanted |= {anchor._at.place for anchor in instead if anchor._source is source and isinstance(anchor._at, Fields)}
-    jumps = [body._original[jump] for jump, target in source.targets.items() if target in wanted or jump in source.led]
+    source, original = body._source, body._original
+    led = source.led
+    jumps = [original[jump] for jump in led]
     jumps += [each for each in instructions if not isinstance(each._at, int) or each._source is not source]
-    for jump in jumps:
-        jump._lead(instead)
+    for jump, target in source.targets.items():
+        new = instead.get(original[target])
+        if new is not None and jump not in led and isinstance(original[jump]._at, int):
+            original[jump]._target = new
+            led.add(jump)
+    for each in jumps:
+        each._lead(instead)
     for span in spans_of(instructions):
         span.target = instead.get(span.target, span.target)
 

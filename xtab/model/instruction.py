@@ -59,7 +59,7 @@ class Stencil:
     when that is a place, so that nobody has to read a location before somebody asks for it.
     """
 
-    __slots__ = ("args", "fields", "opcodes", "source")
+    __slots__ = ("args", "fields", "opcodes", "source", "touched")
 
     def __init__(self, source: Source, instructions: Sequence[Instruction]) -> None:
         self.source = source
@@ -69,6 +69,7 @@ class Stencil:
             self.fields.append(Fields(own.opcode, own.arg, own.operand, self, -1))
         self.opcodes = bytes([fields.opcode for fields in self.fields])
         self.args = [fields.arg for fields in self.fields]  #: as far as they are numbers
+        self.touched = False  #: whether a copy was given something of its own, or another span
 
     def run_at(self, instructions: Sequence[Instruction], place: int) -> Sequence[Instruction] | None:
         """The copies from a place on, if they stand there, all of them and beside the same instruction."""
@@ -184,6 +185,7 @@ class Instruction:
         at = self._at
         if isinstance(at, Fields):
             if isinstance(at.location, Stencil):  # these are for all copies
+                at.location.touched = True
                 self._at = at = Fields(at.opcode, at.arg, at.operand, self.location, -1)
             return at
         source = self._source
@@ -330,6 +332,8 @@ class Instruction:
         self._span = span
         if self._source is not None:
             self._source.respanned = True
+        elif isinstance(self._at, Fields) and isinstance(self._at.location, Stencil):
+            self._at.location.touched = True
 
     def __copy__(self) -> Instruction:
         """A new instruction with the same opcode, operand, flags, location, span and target."""

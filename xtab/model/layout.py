@@ -40,7 +40,9 @@ class LaidOut(NamedTuple):
     sizes: bytearray  #: code units of each instruction, prefixes and caches included
     prefixes: dict[int, int]  #: index -> how many EXTENDED_ARG stand in front
     loose: list[int]  #: the jumps whose opcode, distance or prefixes may be others than the source has
-    plain: bool  #: whether all other instructions of stretches are, byte for byte and in order, as they were
+    mended: list[int]  #: other instructions of stretches that mending has changed, in their bytes but not in size
+    plain: bool  #: whether the other instructions of stretches are as they were, byte for byte, and in order
+    resized: bool  #: whether instructions of stretches may have another size now, and jumps among them other bytes
 
 
 def lay_out(found: BodyShape) -> LaidOut:
@@ -53,7 +55,7 @@ def lay_out(found: BodyShape) -> LaidOut:
     if to_expand:
         found = _expand(found, opcodes, to_expand)
         opcodes = found.shape.opcodes
-    (_, args, wide, targets, entries), instructions, parts, kept, loose, plain = found
+    (_, args, wide, targets, entries), instructions, parts, kept, loose, mended, plain = found
     plain = plain and opcodes is found.shape.opcodes  # a jump the other way may have another size
     sizes = bytearray(opcodes.translate(CURRENT.units))
     prefixes = dict(kept)
@@ -63,13 +65,14 @@ def lay_out(found: BodyShape) -> LaidOut:
     for index, count in prefixes.items():
         sizes[index] += count
     starts = list(accumulate(sizes, initial=0))
+    resized = not plain
     if targets:
         args = args.copy()
         if not (plain and _settle_loose(found, args, starts, prefixes)):
             starts = _settle(found, opcodes, args, sizes, starts, prefixes)
-            plain = False
+            resized = True
     shape = Shape(opcodes, args, wide or bool(prefixes), targets, entries)
-    return LaidOut(shape, instructions, parts, starts, sizes, prefixes, loose, plain)
+    return LaidOut(shape, instructions, parts, starts, sizes, prefixes, loose, mended, plain, resized)
 
 
 def _settle_loose(found: BodyShape, args: list[int], starts: list[int], prefixes: dict[int, int]) -> bool:
@@ -166,7 +169,7 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
 
     From 3.14 on a branch wants a NOT_TAKEN behind it: the one it has serves, unless something else jumps there.
     """
-    (_, args, wide, targets, entries), instructions, parts, kept, _, _ = found
+    (_, args, wide, targets, entries), instructions, parts, kept, *_ = found
     jump, not_taken = CURRENT.number["JUMP_BACKWARD"], CURRENT.number.get("NOT_TAKEN")
     taken = {*targets.values(), *(entry.handler for entry in entries)}
     new_opcodes, new_args, new_instructions = bytearray(), list[int](), list[Instruction]()
@@ -208,7 +211,7 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
     stories = {new: olds[index] for index, new in enumerate(moved) if index in olds}
     new_parts = [(place, stories.get(place, -1), 1) for place in range(len(new_instructions))]
     prefixes = {moved[index]: count for index, count in kept.items()}
-    return BodyShape(shape, new_instructions, new_parts, prefixes, [*targets], plain=False)
+    return BodyShape(shape, new_instructions, new_parts, prefixes, [*targets], [], plain=False)
 
 
 def _beside(anchor: Instruction, opcode: int) -> Instruction:

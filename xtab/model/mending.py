@@ -103,7 +103,7 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     ]
     if not places:
         return found
-    args, changed = shape.args.copy(), False
+    args, changed = shape.args.copy(), list[int]()
     handlers = {entry.first: entry.handler for entry in shape.entries}
     starts = list(handlers)
     olds: dict[int, int] | None = None
@@ -118,9 +118,9 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
         if olds is None:
             olds, before = origins(found), _spans_before(source)
         if place not in olds or before[olds[place]] != around:  # else it says what it said when it was decoded
-            changed = True
+            changed.append(place)
             args[place] = spans if is_yield else args[place] & ~CURRENT.resume_one_span
-    return found._replace(shape=shape._replace(args=args), plain=False) if changed else found
+    return found._replace(shape=shape._replace(args=args), mended=found.mended + changed) if changed else found
 
 
 def _turns_stop_iteration(shape: Shape, handler: int) -> bool:

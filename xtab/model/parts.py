@@ -1,13 +1,13 @@
 """`places_of`: what in a body still stands as it was decoded, and where everything stands now.
 
 The instructions are cut into stretches that stand as they were decoded, untouched, runs of copies, and single ones.
+Whoever puts a body together in one go, as `decode` and `insert_copies` do, knows them beforehand: `Woven`.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from bisect import bisect_left
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import AssembleError
 from xtab.model.instruction import Fields, Instruction, Stencil
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from xtab.model.body import Body
+    from xtab.model.source import Source
 
-__all__ = ["Part", "Places", "places_of"]
+__all__ = ["Part", "Places", "Woven", "places_of", "unwoven"]
 
 _FIRST_STEP = 8
-_SHORT = 100
 
 
 Part = tuple[int, int, int]
@@ -28,15 +28,42 @@ Part = tuple[int, int, int]
 `old` -1, a single one that has another story, or all the copies that a `Stencil` made for one place."""
 
 
+class Woven(NamedTuple):
+    """A body as it was put together: all that was decoded, in order, and perhaps copies of one stencil in between."""
+
+    instructions: list[Instruction]
+    parts: list[Part]
+    now: Sequence[int]  #: see `Places`
+    stencil: Stencil | None
+
+    def stands(self, instructions: list[Instruction], source: Source) -> bool:
+        """Whether it is so still, and nothing of it was touched."""
+        return (
+            not source.touched
+            and (self.stencil is None or not self.stencil.touched)
+            and instructions == self.instructions
+        )
+
+
+def unwoven(instructions: list[Instruction]) -> Woven:
+    """What `decode` makes."""
+    size = len(instructions)
+    return Woven(instructions, [(0, 0, size)], range(size), None)
+
+
 def places_of(instructions: list[Instruction], body: Body) -> Places:  # one loop, as calls would cost
     """Stretches that stand as they did, each as long as can be, and single instructions."""
-    original, source = body._original, body._source
+    source = body._source
+    woven = body._woven
+    if woven.stands(instructions, source):
+        return Places(body, instructions, woven.parts, woven.now, None, in_order=True)
+    original = body._original
     parts: list[Part] = []
-    stretches: list[Part] = []
     others: list[Instruction] = []
     places: list[int] = []  # of the others
     touched = sorted(source.touched)
     place, size, count = 0, len(instructions), len(original)
+    now = [-1] * len(source.opcodes)
     behind, in_order = 0, True
     while place < size:
         instruction = instructions[place]
@@ -51,15 +78,12 @@ def places_of(instructions: list[Instruction], body: Body) -> Places:  # one loo
             limit = min(size - place, stop - old)
             if limit == 1 or instructions[place + 1] is not original[old + 1]:
                 length = 1
-            elif limit == size - place < _SHORT and instructions[place:] == original[old : old + limit]:
-                length = limit  # the rest, as is mostly so
             else:
                 length = _same(instructions, place, original, old, limit)
-            part = (place, old, length)
-            parts.append(part)
-            stretches.append(part)
+            parts.append((place, old, length))
             in_order = in_order and old >= behind
             behind = old + length
+            now[old:behind] = range(place, place + length)
             place += length
         else:
             if not isinstance(instruction, Instruction):  # the class itself has these attributes too
@@ -71,14 +95,9 @@ def places_of(instructions: list[Instruction], body: Body) -> Places:  # one loo
             places += range(place, place + length)
             place += length
     single = dict(zip(others, places, strict=True))
-    if len(single) != len(others):
-        raise _twice(
-            instructions, next(place for each, place in zip(others, places, strict=True) if single[each] != place)
-        )
-    if not in_order:
-        stretches.sort(key=itemgetter(1))
-        _check_apart(instructions, stretches)
-    return Places(body, parts, stretches, single, in_order)
+    if len(single) + len(now) - now.count(-1) != size:
+        raise _twice(instructions)
+    return Places(body, instructions, parts, now, single, in_order=in_order)
 
 
 def _run_of_copies(instructions: list[Instruction], place: int) -> Sequence[Instruction] | None:
@@ -89,21 +108,13 @@ def _run_of_copies(instructions: list[Instruction], place: int) -> Sequence[Inst
     return None
 
 
-def _check_apart(instructions: list[Instruction], stretches: list[Part]) -> None:
-    """No stretch may begin where another, decoded before it, has not ended."""
-    behind = 0
-    for place, old, length in stretches:
-        if old < behind:
-            raise _twice(instructions, place)
-        behind = old + length
-
-
-def _twice(instructions: list[Instruction], place: int) -> AssembleError:
-    """The error for the instruction at `place`, which stands elsewhere too."""
-    instruction = instructions[place]
-    first, second, *_ = [at for at, other in enumerate(instructions) if other is instruction]
-    message = f"expected each instruction once, but found {instruction!r} again, first at {first}; make a new one"
-    return AssembleError(message, instruction=instruction, index=second)
+def _twice(instructions: list[Instruction]) -> AssembleError:
+    """The error for the first instruction that stands in a second place."""
+    first: dict[Instruction, int] = {}
+    index = next(place for place, each in enumerate(instructions) if first.setdefault(each, place) != place)
+    found = instructions[index]
+    message = f"expected each instruction once, but found {found!r} again, first at {first[found]}; make a new one"
+    return AssembleError(message, instruction=found, index=index)
 
 
 def _no_instruction(found: Any, place: int) -> AssembleError:
@@ -134,28 +145,40 @@ def _same(now: list[Instruction], place: int, before: list[Instruction], old: in
 class Places:
     """Where each instruction stands."""
 
-    __slots__ = ("_olds", "_original", "_source", "_stretches", "in_order", "parts", "single", "whole")
+    __slots__ = ("_instructions", "_original", "_single", "_source", "in_order", "now", "parts", "whole", "woven")
 
     def __init__(
-        self, body: Body, parts: list[Part], stretches: list[Part], single: dict[Instruction, int], in_order: bool
+        self,
+        body: Body,
+        instructions: list[Instruction],
+        parts: list[Part],
+        now: Sequence[int],
+        single: dict[Instruction, int] | None,
+        *,
+        in_order: bool,
     ) -> None:
         self._source = body._source
         self._original = body._original
+        self._instructions = instructions
+        self._single = single
         self.parts = parts  #: in the order in which they stand
-        self._stretches = stretches  # in the order in which they were decoded
-        self._olds = [stretch[1] for stretch in stretches]
-        self.single = single  #: instructions that belong to no stretch -> place
+        self.now = now  #: place of each instruction that was decoded; -1 for those that are touched or gone
         self.in_order = in_order  #: whether the stretches stand in the order in which they were decoded
-        self.whole = parts == [(0, 0, len(body._original))]  #: whether all stands as it was decoded, and nothing else
+        #: whether all that was decoded is there, in order and untouched, with at most copies in between
+        self.woven = single is None
+        self.whole = parts == [(0, 0, len(now))]  #: whether all stands as it was decoded, and nothing else
+
+    @property
+    def single(self) -> dict[Instruction, int]:
+        """Instructions that belong to no stretch -> place; where `woven`, all the others too."""
+        if self._single is None:
+            self._single = dict(zip(self._instructions, range(len(self._instructions)), strict=True))
+        return self._single
 
     def of_old(self, old: int) -> int | None:
         """The place of the instruction decoded at `old`, as long as it is untouched; None if it isn't there."""
-        number = bisect_right(self._olds, old) - 1
-        if number >= 0:
-            place, first, length = self._stretches[number]
-            if old < first + length:
-                return place + old - first
-        return None
+        place = self.now[old]
+        return None if place < 0 else place
 
     def of_decoded(self, old: int) -> int | None:
         """The place of the instruction that was decoded at `old`, touched or not."""

@@ -10,7 +10,6 @@ From 3.12 on neighbours with the same location share an entry; 3.11 writes one f
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,6 @@ __all__ = ["location_table"]
 _NO_LOCATION = 31  # the first byte of such an entry, without its units
 _FULL = 7  # the low bits of an entry that covers as many units as it can
 _BASE = 1 << 20  # any line to count from will do
-_inside_entry = re.compile(rb"[\x00-\x7f]*").match
 _FEW_NOWHERE = [b"", *(encode_location(units, None, 0) for units in range(1, 9))]
 
 
@@ -61,117 +59,120 @@ def location_table(laid_out: LaidOut, source: Source, first_line: int) -> bytes:
     return writer.finish()
 
 
-def _spliced(laid_out: LaidOut, source: Source) -> bytes | None:
+def _spliced(laid_out: LaidOut, source: Source) -> bytes | None:  # noqa: C901, PLR0911  # one loop
     """The table, if only instructions without a location, and copies, were put between others; else None."""
     found = _changes(laid_out, source)
     if found is None:
         return None
     nowhere, beside, grown = found
     table = source.locations.table
+    if not nowhere and not beside and not grown:
+        return table
+    cuts = source.locations.cuts
     out: list[bytes] = []
     done = 0
-    for cut in sorted({**nowhere, **beside, **grown}):
-        if cut < done:
-            if cut in nowhere or cut in beside:
+    for number in sorted({**nowhere, **beside, **grown}):
+        if number < done:
+            if number in nowhere or number in beside:
                 return None
             continue  # seen with the entry that it goes on with
-        out.append(table[done:cut])
-        done = cut
-        if cut in nowhere:
-            front = _nowhere_before(nowhere[cut], table[cut : cut + 1])
+        cut = cuts[number]
+        out.append(table[cuts[done] : cut])
+        done = number
+        if number in nowhere:
+            front = _nowhere_before(nowhere[number], table[cut : cut + 1])
             if front is None:
                 return None
             out.append(front)
-        if not beside.get(cut) and not grown.get(cut):
+        before, more = beside.get(number, b""), grown.get(number, 0)
+        if not before and not more:
             continue
         if cut == len(table):
             return None
-        extended, done = _extended_at(cut, table, beside.get(cut, b""), grown)
+        done += 1
+        entry = table[cut : cuts[done]]
+        if entry[0] & 7 == _FULL and CURRENT.merges_locations:
+            more, done = _with_what_goes_on(entry, more, done, grown, source.locations)
+        extended = _extended(entry, before, more)
         if extended is None:
             return None
         out.append(extended)
-    out.append(table[done:])
+    out.append(table[cuts[done] :])
     return b"".join(out)
 
 
-def _extended_at(cut: int, table: bytes, before: bytes, grown: dict[int, int]) -> tuple[bytes | None, int]:
-    """What `_extended` makes of the entry at a byte and those that go on with its location; and where these end."""
-    done, more = _end_of_entry(table, cut), grown.get(cut, 0)
-    entry = table[cut:done]
-    while table[cut] & 7 == _FULL and CURRENT.merges_locations and (end := _end_of_entry(table, done)) > done:
-        if not _goes_on(entry, table[done:end]):
+def _with_what_goes_on(
+    entry: bytes, more: int, done: int, grown: dict[int, int], slices: LocationSlices
+) -> tuple[int, int]:
+    """By how many units a full entry is to grow, those of the entries that go on with its location included.
+
+    The other number is that of the entry behind them.
+    """
+    table, cuts = slices.table, slices.cuts
+    while done < len(cuts) - 1 and _goes_on(entry, behind := table[cuts[done] : cuts[done + 1]]):
+        more += entry_units(behind) + grown.get(done, 0)
+        done += 1
+        if behind[0] & 7 != _FULL:
             break
-        more += (table[done] & 7) + 1 + grown.get(done, 0)
-        done = end
-    return _extended(entry, before, more), done
-
-
-def _end_of_entry(table: bytes, cut: int) -> int:
-    """Where the bytes of the entry that begins at a byte end."""
-    return _inside_entry(table, cut + 1).end()  # type: ignore[union-attr]  # it matches nothing too
+    return more, done
 
 
 def _changes(laid_out: LaidOut, source: Source) -> tuple[dict[int, bytes], dict[int, bytes], dict[int, int]] | None:
     """What stands before entries, and by how many units entries have grown; None if that is not all.
 
-    By the byte where the entry begins: the sizes of instructions without a location, those of copies that have the
-    location of the entry, and the units.
+    By the number of the entry: the sizes of instructions without a location, those of copies that have the location of
+    the entry, and the units.
     """
-    instructions, sizes, slices = laid_out.instructions, laid_out.sizes, source.locations
+    instructions, sizes, starts, slices = laid_out.instructions, laid_out.sizes, source.starts, source.locations
     nowhere: dict[int, bytes] = {}
     beside: dict[int, bytes] = {}
+    touched: list[Part] = []
     behind = 0  # the instruction of the source that comes next
-    resized: list[Part] = []  # the parts that may have other sizes now
-    for place, decoded, length in laid_out.parts:
-        old = decoded
-        if old < 0:
-            instruction = instructions[place]
-            fields: Any = instruction._at
-            location = fields.location if isinstance(fields, Fields) else fields
-            if location is not AS_DECODED or fields.place != behind or instruction._source is not source:
-                cut = slices.cut_at(source.starts[behind])
-                if cut < 0 or cut in beside:
-                    return None
-                if location is None:
-                    nowhere[cut] = nowhere.get(cut, b"") + sizes[place : place + 1]
-                elif cut not in nowhere and _is_beside(instruction, behind, source):
-                    beside[cut] = bytes(sizes[place : place + length])
-                else:
-                    return None
-                continue
-            old = behind
-        if old != behind:
+    for place, old, length in laid_out.parts:
+        if old >= 0:
+            if old != behind:
+                return None
+            behind += length
+            continue
+        instruction = instructions[place]
+        fields: Any = instruction._at
+        location = fields.location if isinstance(fields, Fields) else fields
+        if location is AS_DECODED and fields.place == behind and instruction._source is source:
+            touched.append((place, behind, 1))
+            behind += 1
+            continue
+        number = slices.beginning_at(starts[behind])
+        if number < 0 or number in beside:
             return None
-        behind = old + length
-        if decoded < 0 or not laid_out.plain:
-            resized.append((place, old, length))
-    if behind < len(source.sizes) or slices.cut_at(source.starts[behind]) < 0:
+        if location is None:
+            nowhere[number] = nowhere.get(number, b"") + sizes[place : place + 1]
+        elif number in nowhere or not _is_beside(instruction, location, behind, source):
+            return None
+        else:
+            beside[number] = bytes(sizes[place : place + length])
+    if behind < len(source.sizes) or not slices.ends_at(starts[behind]):
         return None
-    return nowhere, beside, _grown(resized, sizes, source)
+    if laid_out.resized:
+        touched += [part for part in laid_out.parts if part[1] >= 0]
+    return nowhere, beside, _grown(touched, sizes, source)
+
+
+def _is_beside(instruction: Instruction, location: Any, old: int, source: Source) -> bool:
+    """Whether a copy has the location of the instruction decoded at `old`."""
+    return isinstance(location, Stencil) and location.source is source and instruction._where == old
 
 
 def _grown(parts: list[Part], sizes: bytearray, source: Source) -> dict[int, int]:
-    """By how many units the entries of some decoded instructions have grown, by the byte where the entry begins."""
+    """By how many units the entries of some decoded instructions have grown, by the number of the entry."""
     grown: dict[int, int] = {}
     for place, old, length in parts:
         if sizes[place : place + length] == source.sizes[old : old + length]:
             continue
         for at, new in enumerate(sizes[place : place + length], old):
             if new != source.sizes[at]:
-                cut = source.locations.cut_of(source.starts[at])
-                grown[cut] = grown.get(cut, 0) + new - source.sizes[at]
+                number = source.locations.entry_at(source.starts[at])
+                grown[number] = grown.get(number, 0) + new - source.sizes[at]
     return grown
-
-
-def _is_beside(instruction: Instruction, old: int, source: Source) -> bool:
-    """Whether a copy has the location of the instruction decoded at `old`."""
-    at = instruction._at
-    return (
-        isinstance(at, Fields)
-        and isinstance(at.location, Stencil)
-        and at.location.source is source
-        and instruction._where == old
-    )
 
 
 @lru_cache(maxsize=4096)

@@ -8,8 +8,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from itertools import compress, groupby
+from itertools import accumulate, compress, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xtab.errors import AssembleError, XtabError
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["BodyShape", "read_body"]
 
 _NAMES_VARIABLES = bytes(kind in (OperandKind.LOCAL, OperandKind.LOCAL_PAIR, OperandKind.CELL) for kind in CURRENT.kind)
+_LEADS = bytes(kind == OperandKind.TARGET for kind in CURRENT.kind)
 _NO_NUMBER = (OperandKind.NONE, OperandKind.TARGET)
 _BYTES = [bytes((value,)) for value in range(256)]
 
@@ -42,6 +42,7 @@ class BodyShape(NamedTuple):
     parts: list[Part]
     prefixes: dict[int, int]  #: instructions that keep more EXTENDED_ARG than they need -> how many
     loose: list[int]  #: the jumps that don't stand in one stretch with their target: those whose distance may be new
+    mended: list[int]  #: instructions whose opcode or operand was mended, to others of the same size
     plain: bool  #: whether the stretches stand in the order of the source and their operands are still those numbers
 
 
@@ -87,7 +88,7 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         place = places.of_old(old)
         if place is not None:
             prefixes[place] = count
-    return BodyShape(shape, instructions, parts, prefixes, loose, plain)
+    return BodyShape(shape, instructions, parts, prefixes, loose, [], plain)
 
 
 def _columns(
@@ -155,30 +156,31 @@ def _targets(
         return source.targets.copy(), []
     targets: dict[int, int] = {}
     loose: list[int] = []
-    number, behind = 0, 0  # the jump that comes next if the next stretch does too
-    jumps, old_targets, led = source.jumps, source.targets, source.led
-    for place, old, length in places.parts:
-        if old < 0:
-            if length == 1 and CURRENT.kind[opcodes[place]] == OperandKind.TARGET:
-                target = places.find(instructions[place].operand)
-                if target is None:
-                    raise _no_target(instructions[place], place)
-                targets[place] = target
-                loose.append(place)
+    now, led, in_order = places.now, source.led, places.in_order
+    holes = list(accumulate(map((-1).__eq__, now))) if -1 in now else bytes(len(now))  # how many, up to each
+    for jump, old in source.targets.items():
+        place, target = now[jump], now[old]
+        if place < 0:  # it is touched, or gone
             continue
-        shift, end = place - old, old + length
-        first = number if old == behind else bisect_left(jumps, old)
-        number, behind = bisect_left(jumps, end, first), end
-        for jump in jumps[first:number]:
-            target = old_targets[jump]
-            if old <= target < end and jump not in led:
-                targets[jump + shift] = target + shift
-                continue
-            found = places.find(instructions[jump + shift]._target)
+        if jump in led or target < 0:
+            found = places.find(instructions[place]._target)
             if found is None:
-                raise _no_target(instructions[jump + shift], jump + shift)
-            targets[jump + shift] = found
-            loose.append(jump + shift)
+                raise _no_target(instructions[place], place)
+            targets[place] = found
+            loose.append(place)
+            continue
+        targets[place] = target
+        if target - place != old - jump or holes[old] != holes[jump] or not in_order:  # not in one stretch any more
+            loose.append(place)
+    others = [place for place in compress(range(len(opcodes)), opcodes.translate(_LEADS)) if place not in targets]
+    for place in others:
+        found = places.find(instructions[place].operand)
+        if found is None:
+            raise _no_target(instructions[place], place)
+        targets[place] = found
+    if others or not in_order:
+        loose = sorted(loose + others)
+        targets = dict(sorted(targets.items()))
     return targets, loose
 
 
@@ -222,11 +224,8 @@ def _renumber(
 
 def _spans_kept(places: Places, body: Body) -> bool:
     """Whether the instructions decoded have the spans that they had, each as it was, and others have none."""
-    if body._source.respanned:
+    if body._source.respanned or not (places.woven or all(each._span is None for each in places.single)):
         return False
-    for instruction in places.single:
-        if instruction._span is not None:
-            return False
     original = body._original
     for (_, _, handler, depth, lasti), span in zip(body._source.shape.entries, body._spans, strict=True):
         if span.target is not original[handler] or span.depth != depth or span.lasti is not lasti:
@@ -239,7 +238,7 @@ def _kept_entries(places: Places, body: Body) -> list[Entry] | None:
     if not places.in_order or not _spans_kept(places, body):
         return None
     entries = body._source.shape.entries
-    if places.whole:
+    if places.whole or not entries:
         return entries
     kept: list[Entry] = []
     number, count, new = 0, len(entries), tuple.__new__

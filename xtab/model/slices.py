@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from itertools import accumulate, compress
+from functools import lru_cache
+from itertools import accumulate, compress, count
 from typing import TYPE_CHECKING
 
 from xtab.format.locations import decode_entry, line_delta, split_entries
@@ -21,8 +22,8 @@ _INSIDE_ENTRY = bytes(range(128))
 _BEGINS_ENTRY = bytes(byte >> 7 for byte in range(256))
 _UNITS = bytes((byte & 7) + 1 for byte in range(256))
 _CHANGES_LINE = bytes(byte >= 0xD8 for byte in range(256))  # 128, and from form 11 on
-_SAME_LINE = 26  # the first byte of an entry that says so, without its units; those of the next two add a line each
-_NO_COLUMNS, _NOWHERE = 0xE8, 0xF8
+_NOWHERE = 0xF8
+_delta = lru_cache(maxsize=1024)(line_delta)
 _entries_that_change = re.compile(rb"[\xd8-\xff][\x00-\x7f]*").findall
 _NEAR = 8
 
@@ -30,7 +31,7 @@ _NEAR = 8
 class LocationSlices:
     """The entries of one location table, by number. Units are code units of the code it belongs to."""
 
-    __slots__ = ("_covers", "_cuts", "_entries", "_lines", "first_line", "table")
+    __slots__ = ("_covers", "_cuts", "_entries", "_lines", "_numbers", "first_line", "table")
 
     def __init__(self, table: bytes, first_line: int) -> None:
         self.table = table
@@ -39,6 +40,7 @@ class LocationSlices:
         self._cuts: list[int] | None = None
         self._entries: list[bytes] | None = None
         self._lines = [first_line]
+        self._numbers: dict[int, int] | None = None  # the unit that an entry begins at -> its number
 
     @property
     def covers(self) -> list[int]:
@@ -59,24 +61,24 @@ class LocationSlices:
         """Number of the entry that covers a unit; one more than there are if the table ends before it."""
         return bisect_right(self.covers, unit) - 1
 
-    def cut_at(self, unit: int) -> int:
-        """Where the bytes of the entry that begins at a unit lie, or those behind the last; -1 if none begins there."""
+    def beginning_at(self, unit: int) -> int:
+        """Number of the entry that begins at a unit, one more than there are for the end; -1 if none begins there."""
         if unit <= _NEAR and self._covers is None:  # few entries from the start: no need to look at all
-            for place, byte in enumerate(self.table):
+            number = 0
+            for byte in self.table:
                 if byte > 127:
                     if unit <= 0:
-                        return place if not unit else -1
+                        break
                     unit -= (byte & 7) + 1
-            return -1 if unit else len(self.table)
-        if unit == self._units():
-            return len(self.table)
-        covers = self.covers
-        number = bisect_right(covers, unit) - 1
-        return self.cuts[number] if covers[number] == unit else -1
+                    number += 1
+            return -1 if unit else number
+        if self._numbers is None:
+            self._numbers = dict(zip(self.covers, count()))
+        return self._numbers.get(unit, -1)
 
-    def cut_of(self, unit: int) -> int:
-        """Where the bytes of the entry that covers a unit begin; behind all if none does."""
-        return self.cuts[bisect_right(self.covers, unit) - 1]
+    def ends_at(self, unit: int) -> bool:
+        """Whether the table can be cut at a unit, as it is where the code ends."""
+        return unit == self._units() or self.beginning_at(unit) >= 0
 
     def _units(self) -> int:
         """How many units the table covers."""
@@ -116,15 +118,11 @@ class LocationSlices:
         changes: list[tuple[int, int | None]] = [(0, line)]
         numbers = compress(range(len(headers)), headers.translate(_CHANGES_LINE))
         for number, entry in zip(numbers, _entries_that_change(self.table), strict=True):
-            header = entry[0]
-            if header < _NO_COLUMNS:
-                line += (header >> 3) - _SAME_LINE
-            elif header < _NOWHERE:
-                line += line_delta(entry)
-            else:
+            if entry[0] >= _NOWHERE:
                 changes += (covers[number], None), (covers[number + 1], line)
-                continue
-            changes.append((covers[number], line))
+            elif delta := _delta(entry):
+                line += delta
+                changes.append((covers[number], line))
         changes.append((covers[-1], None))
         return changes
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Free", "Tables"]
 
+_PLAIN = frozenset({str, bytes, int, bool, type(None), type(...)})
+
 
 class Cell(str):
     """Name of a cell variable, told apart from a free variable or a plain local of the same name.
@@ -184,9 +186,8 @@ class Tables:
         """Index of `item` in one of the lists, where it is appended if need be."""
         length, index = self._index.get(which, (-1, {}))
         if length != len(items):  # somebody else appended
-            index = {}
-            for place, known in enumerate(map(constant_key, items) if which == "consts" else items):
-                index.setdefault(known, place)
+            keys = list(map(constant_key, items) if which == "consts" else items)
+            index = dict(zip(reversed(keys), reversed(range(len(keys))), strict=True))  # the first of equals holds
         found = index.get(key)
         if found is None:
             found = index[key] = len(items)
@@ -248,7 +249,7 @@ def constant_key(constant: Any) -> Any:
     Follows Objects/codeobject.c, _PyCode_ConstantKey.
     """
     kind = type(constant)
-    if kind in (str, bytes, int, bool, type(None), type(...)):
+    if kind in _PLAIN:
         return kind, constant
     if kind in (float, complex) and constant == constant:  # noqa: PLR0124  # a nan is only equal to itself
         return kind, repr(constant)
