@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from xtab.errors import StackError
 from xtab.format.code import code_objects
 from xtab.format.opcodes import CURRENT
 from xtab.model.decode import read_source
@@ -109,6 +110,21 @@ def test_a_segment_entered_earlier_is_walked_from_there():
         entries=[(0, 1, 5, 0, False)],
     )
     assert measure(shape).depths == [0, 1, 0, 1, 1, 1, 2, 1, 0]
+
+
+@pytest.mark.parametrize("depth", [0, 1])
+def test_a_handler_in_front_of_what_it_handles(depth):
+    """It is reached from the code before it too, with the same depth, or else that is an error."""
+    shape = shape_of(
+        *("PUSH_NULL", "PUSH_NULL", "POP_TOP", "PUSH_NULL", "POP_TOP", "RERAISE"), entries=[(3, 4, 2, depth, False)]
+    )
+    if depth == 1:
+        assert walked(shape) == measure(shape).depths == [0, 1, 2, 1, 2, 1]
+        assert measure_size(shape) == (2, True)
+        return
+    for how in (measure, measure_size):
+        with pytest.raises(StackError, match="instruction 2"):
+            how(shape)
 
 
 @pytest.mark.parametrize("count", [100_000])

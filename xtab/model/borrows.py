@@ -44,7 +44,7 @@ _MOVES_DOWN = bytes(
 def unborrow(found: BodyShape, source: Source) -> BodyShape:
     """The same body with counting loads where the others may not be safe any more."""
     shape = found.shape
-    if 1 not in shape.opcodes.translate(_BORROWS):
+    if not CURRENT.borrows or 1 not in shape.opcodes.translate(_BORROWS):
         return found
     unsafe = [place for place in _alive_at(_cuts(found, source), found) if shape.opcodes[place] in CURRENT.borrows]
     if not unsafe:
@@ -79,10 +79,12 @@ def _cuts(found: BodyShape, source: Source) -> set[int]:
         behind = old + length if old >= 0 else -1
     if behind != len(source.opcodes):
         cuts.add(len(opcodes))
-    if not cuts and not found.loose and entries == source.shape.entries:
+    if found.spans_kept and not found.loose:
         return cuts
-    cuts.update(_respanned(found, source, parts))
-    led_to = {targets[jump] for jump in found.loose}.union([entry[2] for entry in entries])
+    led_to = {targets[jump] for jump in found.loose}
+    if not found.spans_kept:
+        cuts.update(_respanned(found, source, parts))
+        led_to.update([entry[2] for entry in entries])
     known = set(source.targets.values()).union([entry[2] for entry in source.shape.entries])
     cuts.update([target for target in led_to - cuts if _origin(target, parts) not in known])
     return cuts

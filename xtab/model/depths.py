@@ -123,7 +123,7 @@ def _effects(shape: Shape) -> list[int]:
 
 def straight_heights(shape: Shape) -> list[int]:
     """Depth before each instruction, and behind the last, if the code ran straight on from depth 0."""
-    return list(accumulate(_effects(shape), initial=0))
+    return [0, *accumulate(_effects(shape))]
 
 
 def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912  # one loop, as in `_walk`
@@ -136,9 +136,12 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
     size = len(opcodes)
     stops = opcodes.translate(CURRENT.stops)
     entered: dict[int, int] = {}  # where segments are entered -> depth there, less the height
+    entered_again: dict[int, int] = {}  # the same, by handlers in front of what they handle
     for first, _, handler, kept, lasti in entries:
-        base = (kept or 0) + lasti + 1 - heights[handler]
-        if kept is None or handler <= first or entered.setdefault(handler, base) != base:
+        if kept is None:
+            return None
+        base = kept + lasti + 1 - heights[handler]
+        if (entered if handler > first else entered_again).setdefault(handler, base) != base:
             return None
     jump_effect, marks = CURRENT.jump_effect, CURRENT.marks
     greatest = CURRENT.least_stack_size
@@ -169,7 +172,7 @@ def _size_in_order(shape: Shape) -> int | None:  # noqa: C901, PLR0911, PLR0912 
                     return None
             elif entered.setdefault(target, after) != after:
                 return None
-    for target, base in entered.items():
+    for target, base in (*entered.items(), *entered_again.items()):
         if bases[bisect_right(starts, target) - 1] != base:
             return None
     return greatest

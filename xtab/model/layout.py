@@ -55,7 +55,7 @@ def lay_out(found: BodyShape) -> LaidOut:
     if to_expand:
         found = _expand(found, opcodes, to_expand)
         opcodes = found.shape.opcodes
-    (_, args, wide, targets, entries), instructions, parts, kept, loose, mended, plain = found
+    (_, args, wide, targets, entries), instructions, parts, kept, loose, mended, plain, _ = found
     plain = plain and opcodes is found.shape.opcodes  # a jump the other way may have another size
     sizes = bytearray(opcodes.translate(CURRENT.units))
     prefixes = dict(kept)
@@ -211,7 +211,7 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
     stories = {new: olds[index] for index, new in enumerate(moved) if index in olds}
     new_parts = [(place, stories.get(place, -1), 1) for place in range(len(new_instructions))]
     prefixes = {moved[index]: count for index, count in kept.items()}
-    return BodyShape(shape, new_instructions, new_parts, prefixes, [*targets], [], plain=False)
+    return BodyShape(shape, new_instructions, new_parts, prefixes, [*targets], [], plain=False, spans_kept=False)
 
 
 def _beside(anchor: Instruction, opcode: int) -> Instruction:

@@ -95,6 +95,8 @@ def mend_yields(found: BodyShape, source: Source) -> BodyShape:
     may YIELD_VALUE say 1 of another one: so it says 2.
     Follows Python/flowgraph.c, label_exception_targets, and Objects/genobject.c, gen_close.
     """
+    if 1 not in _COUNTS_SPANS:
+        return found
     shape = found.shape
     places = [
         place

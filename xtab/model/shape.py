@@ -44,6 +44,7 @@ class BodyShape(NamedTuple):
     loose: list[int]  #: the jumps that don't stand in one stretch with their target: those whose distance may be new
     mended: list[int]  #: instructions whose opcode or operand was mended, to others of the same size
     plain: bool  #: whether the stretches stand in the order of the source and their operands are still those numbers
+    spans_kept: bool  #: whether each instruction that was decoded has the handler that it had, and what is new has none
 
 
 def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> BodyShape:
@@ -78,6 +79,7 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         wide = wide or max(args) > 0xFF
         plain = False
     entries = _kept_entries(places, body)
+    spans_kept = entries is not None
     if entries is None:
         entries = _entries(instructions, places)
     shape = Shape(opcodes, args, wide, targets, entries)
@@ -88,7 +90,7 @@ def read_body(body: Body, owed: Mapping[int, Instruction] | None = None) -> Body
         place = places.of_old(old)
         if place is not None:
             prefixes[place] = count
-    return BodyShape(shape, instructions, parts, prefixes, loose, [], plain)
+    return BodyShape(shape, instructions, parts, prefixes, loose, [], plain, spans_kept)
 
 
 def _columns(

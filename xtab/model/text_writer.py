@@ -163,7 +163,9 @@ def _kept_wide(laid: LaidOut) -> dict[int, int]:
     for jump in shape.targets:
         args[jump] = 0
     least = lay_out(
-        BodyShape(shape._replace(args=args), laid.instructions, [], {}, [*shape.targets], [], plain=False)
+        BodyShape(
+            shape._replace(args=args), laid.instructions, [], {}, [*shape.targets], [], plain=False, spans_kept=False
+        )
     ).prefixes
     return {index: count for index, count in laid.prefixes.items() if count > least.get(index, 0)}
 
