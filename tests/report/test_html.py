@@ -15,6 +15,7 @@ import pytest
 import xtab
 from xtab.report import html
 from xtab.report.html import fragment, page
+from xtab.report.source_text import remember_text
 
 VOID = {"meta", "link", "input", "path", "rect"}
 LEFT_OPEN = {"td", "tr"}
@@ -188,3 +189,17 @@ def test_without_the_extra(missing, monkeypatch):
     with pytest.raises(xtab.MissingExtraError, match=rf"expected {missing} .*pip install 'xtab-bytecode\[cli\]'"):
         page(xtab.show(reads))
     assert xtab.show(reads)._repr_html_() is None
+
+
+def test_a_long_file_is_coloured_as_far_as_it_is_shown(monkeypatch):
+    from xtab.report import highlight  # noqa: PLC0415 (needs the extra)
+
+    seen = []
+    marked = highlight.highlighted
+    monkeypatch.setattr(highlight, "highlighted", lambda text: seen.append(text) or marked(text))
+    text = "x = 1\n" * 3000 + "def f():\n    '''a\n    b'''\n    return 1\n" + "y = 2\n" * 3000
+    remember_text("<long file>", text)
+    (code,) = [each for each in compile(text, "<long file>", "exec").co_consts if hasattr(each, "co_code")]
+    shown = page(xtab.show(code))
+    assert seen == ["def f():\n    '''a\n    b'''\n    return 1\n"]
+    assert re.search(r">3004<.*return", shown, re.DOTALL)

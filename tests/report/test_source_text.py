@@ -38,7 +38,7 @@ def test_a_text_that_is_in_no_file():
     text = "def f():\n    return 1\nx = 2"
     remember_text("<remembered>", text)
     code = compile(text, "<remembered>", "exec")
-    assert source_text(code) == text
+    assert source_text(code) == text + "\n"
     assert linecache.getline("<remembered>", 2) == "    return 1\n"
 
 
@@ -46,3 +46,9 @@ def test_lines_that_it_holds():
     first = outer.__code__.co_firstlineno
     held = [line for line in range(first - 2, first + 8) if holds_line(outer.__code__, line)]
     assert held == list(range(first, first + 5))
+
+
+def test_lines_end_where_python_ends_them():
+    text = "x = '\x0c\u2028\x1c'\r\x0c\ny = 1\n"
+    remember_text("<odd ends>", text)
+    assert linecache.getline("<odd ends>", 3) == "y = 1\n"

@@ -93,3 +93,15 @@ def test_small_ones():
     [handler] = ast.parse("try: a\nexcept (b, (c, d)): e").body[0].handlers
     assert [each.id for each in caught(handler)] == ["b", "c", "d"]
     assert extent_of(Location(1, 2, 3, 4)) == (1, 3, 2, 4)
+
+
+def test_lines_end_where_python_ends_them():
+    tree = SourceTree("x = '\x0c\u2028\x1c'\r\x0c\nwith a: b\n")
+    assert tree.text((3, 5, 3, 6)) == "a"
+    assert [tree.holds_code(line) for line in (1, 2, 3, 4)] == [True, False, True, False]
+
+
+def test_a_codec_that_knows_no_way_but_strict():
+    tree = SourceTree(b"# coding: idna\nwith a: b\n")
+    assert tree.text((2, 5, 2, 6)) == "a"
+    assert tree.holds_code(2)

@@ -111,3 +111,9 @@ def test_items_of_a_with():
     source = "with (\n    a,\n    b as c,\n):\n    d()\n"
     assert "not how its first item is entered" in notes_on(source, 2)[0]
     assert "only by the items before it" in notes_on(source, 3)[0]
+
+
+def test_decorators_are_part_of_a_body():
+    text = "try:\n  @d\n  def f(): ...\nexcept E:\n  pass\nwith (\n  a\n):\n  @d\n  class C: ...\n"
+    assert notes_on(text, 5)[0].endswith("its handlers are for its body, lines 2-3")
+    assert notes_on(text, 7)[0].startswith("the with in line 6 protects its body, lines 9-10")

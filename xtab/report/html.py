@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import MissingExtraError
 from xtab.format.printable import one_line
+from xtab.format.source import source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -120,13 +121,18 @@ def _source_lines(made: list[Section], sources: Mapping[str, str]) -> dict[int, 
     from xtab.report.highlight import highlighted  # noqa: PLC0415 (needs the extra)
     from xtab.report.source_text import source_text  # noqa: PLC0415
 
-    known: dict[str, list[Markup]] = {}
-    lines = {}
+    of_file: dict[str, list[Section]] = {}
     for section in made:
-        code = section.listing.code
-        name = code.co_filename
-        if name not in known:
-            known[name] = highlighted(sources[name] if name in sources else source_text(code))
-        wanted = known[name][section.first_line - 1 : section.last_line]
-        lines[section.number] = list(enumerate(wanted, section.first_line))
+        of_file.setdefault(section.listing.code.co_filename, []).append(section)
+    lines = {}
+    for name, shown in of_file.items():
+        text = sources[name] if name in sources else source_text(shown[0].listing.code)
+        first = min(section.first_line for section in shown)
+        last = max(section.last_line for section in shown)
+        marked = highlighted(
+            "".join(source_lines(text)[first - 1 : last])
+        )  # a file may be long, and little of it shown
+        for section in shown:
+            wanted = marked[section.first_line - first : section.last_line + 1 - first]
+            lines[section.number] = list(enumerate(wanted, section.first_line))
     return lines

@@ -6,6 +6,7 @@ import linecache
 from typing import TYPE_CHECKING
 
 from xtab.format.code import code_objects
+from xtab.format.source import source_lines
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -28,7 +29,7 @@ def remember_text(filename: str, text: str) -> None:
     >>> source_text(compile("x = 1\n", "<made here>", "exec"))
     'x = 1\n'
     """
-    linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
+    linecache.cache[filename] = (len(text), None, source_lines(text), filename)
 
 
 def holds_line(code: CodeType, line: int) -> bool:

@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xtab.format.printable import one_line
+from xtab.format.source import source_lines
 from xtab.transform.syntax import first_line
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class SourceTree:
     """
 
     def __init__(self, source: str | bytes) -> None:
-        self._data = source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+        self._source = source
         with warnings.catch_warnings(action="ignore"):
             self.module = ast.parse(source)
         everything = list(ast.walk(self.module))
@@ -111,11 +112,21 @@ class SourceTree:
                     self._items[extent_of_node(item.context_expr)] = Item(node, number)
 
     @cached_property
+    def _texts(self) -> list[str]:
+        """The lines, as text."""
+        if isinstance(self._source, str):
+            return source_lines(self._source)
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(self._source).readline)
+        try:
+            text = self._source.decode(encoding, "replace")
+        except UnicodeError:  # of codecs that know no other way than to be strict
+            text = self._source.decode(encoding)
+        return source_lines(text)
+
+    @cached_property
     def _lines(self) -> list[bytes]:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(self._data).readline)
-        text = self._data.decode(encoding, "replace")
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        return [line.encode("utf-8", "replace") for line in text.split("\n")]
+        """The lines as the bytes in which columns count."""
+        return [line.rstrip("\n").encode("utf-8", "replace") for line in self._texts]
 
     @cached_property
     def _logical(self) -> tuple[list[tuple[int, int]], set[int]]:
@@ -124,7 +135,7 @@ class SourceTree:
         held: set[int] = set()
         first = 0
         strings: list[int] = []
-        for token in tokenize.tokenize(io.BytesIO(self._data).readline):
+        for token in tokenize.generate_tokens(iter(self._texts).__next__):
             name = tokenize.tok_name[token.type]
             if name.endswith("STRING_START"):
                 strings.append(token.start[0])
@@ -133,7 +144,7 @@ class SourceTree:
             if token.type == tokenize.NEWLINE and first:
                 extents.append((first, token.start[0]))
                 first = 0
-            elif token.type not in _EMPTY and name != "ENCODING":
+            elif token.type not in _EMPTY:
                 first = first or token.start[0]
                 held.update(range(token.start[0], token.end[0] + 1))
         return extents, held

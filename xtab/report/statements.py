@@ -53,7 +53,7 @@ def notes_on(source: str | bytes | SourceTree, line: int) -> list[str]:
             notes.append(f"{word} protects the making of {made}")
         if (made in _EXPRESSIONS and isinstance(statement, TRIES)) or (not made and isinstance(statement, TRIES)):
             notes += _of_try(statement, part, line)
-        elif not made and isinstance(statement, WITH_STATEMENTS) and not part and line < statement.body[0].lineno:
+        elif not made and isinstance(statement, WITH_STATEMENTS) and not part and line < first_line(statement.body[0]):
             notes.append(_of_with(statement, line))
         if isinstance(statement, FUNCTIONS):
             made = f"{statement.name}, not what runs when it is called" if part == "body" else ""
@@ -147,7 +147,7 @@ def _builtin(node: ast.expr) -> type[BaseException] | None:
 
 
 def _lines(body: list[ast.stmt]) -> str:
-    return line_words(body[0].lineno, body[-1].end_lineno)
+    return line_words(first_line(body[0]), body[-1].end_lineno)
 
 
 def _path(tree: ast.Module, line: int) -> list[_Around]:

@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import io
 import linecache
 import os
 import threading
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import XtabError
 from xtab.format.code import code_of
+from xtab.format.source import source_lines
 from xtab.transform.origins import hold
 
 if TYPE_CHECKING:
@@ -78,9 +78,7 @@ def register_source(code: HasCode, text: str) -> None:
     if not isinstance(text, str):
         raise TypeError(f"expected the text as a str, but found {text!r:.80} of type {type(text).__qualname__}")
     name = code.co_filename
-    lines = list(io.StringIO(text, newline=None))  # splits as Python's tokenizer does; splitlines() splits at more
-    if lines and not lines[-1].endswith("\n"):
-        lines[-1] += "\n"
+    lines = source_lines(text)
     with _lock:
         known = _texts.get(name)
         if known is None:
