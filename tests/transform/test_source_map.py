@@ -102,6 +102,48 @@ def test_a_block_put_around_statements():
     )
 
 
+def test_a_block_put_around_blocks():
+    original = "def f(node):\n    if not node.ctx:\n        raise ValueError()\n    return node.id\n"
+    body = textwrap.indent(original.partition("\n")[2], "    ")
+    same = {part: part for part in ("not node.ctx", "ValueError()", "node.id", "return node.id")}
+    for head in ("try:", "with guard():", "while True:", "def inner(node):", "class K:"):
+        end = "    finally:\n        done()\n" if head == "try:" else "    done()\n"
+        check(original, f"def f(node):\n    {head}\n{body}{end}", same)
+    check("b()\nwith x():\n    a()\n", "with y():\n    b()\n    with x():\n        a()\n", {"b()": "b()", "y()": 1})
+    check("if x():\n    a()\nb()\n", "if y():\n    if x():\n        a()\n    b()\n", {"b()": "b()", "x()": "x()"})
+
+
+def test_a_body_put_into_a_function():
+    check(
+        "def f(x):\n    x.append(1)\n    return x.missing\n",
+        "def f(x):\n    def inner(x):\n        x.append(1)\n        return x.missing\n    return run(inner, x)\n",
+        {"x.append(1)": "x.append(1)", "return x.missing": "return x.missing", "x.missing": "x.missing", "run": 2},
+    )
+
+
+def test_moved_copied_and_hoisted():
+    check("a()\nb()\nc()", "c()\na()\nb()", {part: part for part in ("a()", "b()", "c()")})
+    check("x = f(a(1), b(2))", "t = a(1)\nu = b(2)\nx = f(t, u)", {"a(1)": "a(1)", "b(2)": "b(2)", "t": 1})
+    check("y()\nx = f(a(1))", "t = w(a(1))\ny()\nx = f(t)", {"w(a(1))": "a(1)", "a(1)": "a(1)"})
+    loop, unrolled = "for i in x:\n    a(i)\n    b(i)\n", "a(i)\nb(i)\na(i)\nb(i)\n"
+    where = source_map(loop, unrolled)
+    for part in ("a(i)", "b(i)"):
+        assert [where(extent(unrolled, part, which)) for which in (0, 1)] == [extent(loop, part)] * 2
+    check(
+        "def f(x):\n    a(x)\n    return b(x)\n",
+        "def f(x):\n    def inner():\n        a(x)\n        return w(b(x))\n    log(x)\n    run(inner)\n",
+        {"w(b(x))": "b(x)", "log(x)": 2, "run(inner)": 2},
+    )
+
+
+def test_what_was_put_in_and_looks_like_something_else():
+    check(
+        "def f(x):\n    a(1)\n    b(1)\n    y = x.c\n",
+        "def f(x):\n    if z:\n        hook(x.c)\n    a(1)\n    b(1)\n    y = x.c\n",
+        {"hook(x.c)": 2, "x.c": 2, "a(1)": "a(1)", "y = x.c": "y = x.c"},
+    )
+
+
 def test_a_block_that_was_removed():
     check(
         "def f():\n    with guard():\n        a()\n        b()\n    c()\n",

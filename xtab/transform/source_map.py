@@ -2,15 +2,12 @@
 
 1. Both are parsed. Each node gets a number for all that it is, and one for its head: what it is without its operands,
    such as a call of something named so. The same numbers mean the same (`xtab.transform.syntax.Tree`).
-2. The two trees are walked together (`_Matcher`). Nodes that are the same are pairs, with all that is in them; so are
-   nodes of the same head. If only something inside a generated node is like the original one, the generated one is
-   wrapped around it: both belong to the original one. The other way round likewise.
-3. Lists, such as the statements of a block, are aligned: from both ends as long as items are the same, then around
-   items that are the same, and then as well as can be (`xtab.transform.alignment`). What is left over may stand in a
-   block that was put around it, or was removed, so it is compared with what is in those.
-4. Then each generated node has a place (`_places`): its own pair's; that of what it is in, for an expression without a
-   pair; and only a line, for a statement without a pair: that of the next statement of its block that has one.
-5. A location that is no node's belongs to the smallest node around it.
+2. Nodes of one tree are paired with those of the other: what is the same, or is like it, or was put around it; what was
+   put into a block, or taken out of one; and then what was moved or copied (`xtab.transform.matching`).
+3. Then each generated node has a place (`_places`): its own pair's; that of what it is in, for an expression without a
+   pair; and only a line, for a statement without a pair: that of the next statement of its block that has one. In a
+   statement without a pair, an expression around one that has a pair (`_first_within`) is where that is.
+4. A location that is no node's belongs to the smallest node around it.
 
 Attributes and methods on another line than what they belong to have locations of their own; CPython source followed:
 ``Python/codegen.c``, `update_start_location_to_match_attr` (up to 3.13 ``Python/compile.c``).
@@ -24,11 +21,11 @@ from typing import TYPE_CHECKING
 
 from xtab.format.locations import Location
 from xtab.format.source import source_lines
-from xtab.transform.alignment import align
+from xtab.transform.matching import paired
 from xtab.transform.syntax import Tree, first_line, is_statement, location_of, locations_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["SourceMap", "source_map"]
 
@@ -44,9 +41,11 @@ def source_map(original: str | ast.AST, generated: str | ast.AST) -> SourceMap:
     Returns:
         What :func:`relocate` takes as `positions`: a function from a location in the generated text to one in the
         original text. For what stands in both texts, it is the very location that the compiler gives for the original
-        one. A call, or any expression, that was wrapped around one of the original has the location of that one. A
-        statement that was put in has only a line: that of the next statement in its block that was there before; of
-        the last, at the end of a block. It gives None where the two texts have nothing in common at all.
+        one, also where it was put into a block or a function; what stands once in the original text may have been
+        moved or copied anywhere. A call, or any expression, that was wrapped around one of the original has the
+        location of that one. A statement that was put in has only a line: that of the next statement in its block that
+        was there before; of the last, at the end of a block; of what it holds of the original. It gives None where the
+        two texts have nothing in common at all.
 
     Raises:
         SyntaxError: one of the texts can't be parsed; its ``filename`` says which.
@@ -64,7 +63,7 @@ def source_map(original: str | ast.AST, generated: str | ast.AST) -> SourceMap:
     now, _ = trees[1]
     numbers: dict[object, int] = {}
     old, new = Tree(before, numbers), Tree(now, numbers)
-    pairs = _Matcher(old, new).pairs
+    pairs = paired(old, new)
     return SourceMap(new, _places(new, pairs), pairs, -1 if indented else 0)
 
 
@@ -144,7 +143,7 @@ class SourceMap:
         return self._of_what_is_around(location)
 
     def _of_what_is_around(self, location: Location) -> Location | None:
-        """Step 5."""
+        """Step 4."""
         line, end_line, column, end_column = location
         assert line is not None
         end = (line if end_line is None else end_line, (column or 0) if end_column is None else end_column)
@@ -192,77 +191,44 @@ def _containers(extents: Sequence[Location]) -> list[int | None]:
     return found
 
 
-class _Matcher:
-    """Steps 2 and 3: which node of the generated tree is which of the original one."""
-
-    def __init__(self, old: Tree, new: Tree) -> None:
-        self._old, self._new = old, new
-        self.pairs: dict[ast.AST, ast.AST] = {}
-        waiting: list[tuple[ast.AST, ast.AST]] = [(new.root, old.root)]
-        while waiting:
-            now, before = waiting.pop()
-            waiting += self._pair(now, before)
-
-    def _pair(self, now: ast.AST, before: ast.AST) -> Iterable[tuple[ast.AST, ast.AST]]:
-        """Note a pair, and give what is to be compared next."""
-        old, new = self._old, self._new
-        if new.whole[now] == old.whole[before]:
-            self.pairs.update(zip(new.inside(now), old.inside(before), strict=True))
-            return ()
-        self.pairs[now] = before
-        if new.head[now] != old.head[before]:
-            within = new.find(now, old.whole[before], old.head[before])
-            if within is not None:
-                return [(within, before)]
-            within = old.find(before, new.whole[now], new.head[now])
-            if within is not None:
-                return [(now, within)]
-        if type(now) is type(before):
-            pairs = zip(new.fields(now), old.fields(before), strict=True)
-            return [pair for ours, theirs in pairs for pair in self._aligned(ours, theirs)]
-        return self._aligned(
-            [each for field in new.fields(now) for each in field],
-            [each for field in old.fields(before) for each in field],
-        )
-
-    def _aligned(self, now: Sequence[ast.AST], before: Sequence[ast.AST]) -> list[tuple[ast.AST, ast.AST]]:
-        """Step 3, for two lists."""
-        if len(now) == len(before) == 1 and not is_statement(now[0]):
-            return [(now[0], before[0])]
-        found: list[tuple[ast.AST, ast.AST]] = []
-        rounds = [(now, before)]
-        while rounds:
-            ours, theirs = rounds.pop()
-            for kind, left, right in align(ours, theirs, self._new, self._old):
-                if kind:
-                    found += zip(left, right, strict=True)
-                    continue
-                inner_left, inner_right = self._new.opened(left), self._old.opened(right)
-                if left and right and (inner_left != left or inner_right != right):
-                    rounds.append((inner_left, inner_right))
-        return found
-
-
 def _places(new: Tree, pairs: dict[ast.AST, ast.AST]) -> dict[ast.AST, Location | None]:
-    """Step 4: the place of each generated node that has a location."""
+    """Step 3: the place of each generated node that has a location."""
     places: dict[ast.AST, Location | None] = {}
     inherited: dict[ast.AST, Location | None] = {}
-    lines = _lines_of_insertions(new, pairs)
+    within = _first_within(new, pairs)
+    lines = _lines_of_insertions(new, pairs, within)
     for node in new.nodes:
         pair = pairs.get(node)
         place = None if pair is None else location_of(pair)
         if place is None:
             parent = new.parent[node]
             place = lines[node] if node in lines else inherited.get(parent) if parent is not None else None
+            if node in within and isinstance(node, ast.expr) and (place is None or place.column is None):
+                place = location_of(within[node])
         inherited[node] = place
         if location_of(node) is not None:
             places[node] = place
     return places
 
 
-def _lines_of_insertions(new: Tree, pairs: dict[ast.AST, ast.AST]) -> dict[ast.AST, Location | None]:
+def _first_within(new: Tree, pairs: dict[ast.AST, ast.AST]) -> dict[ast.AST, ast.AST]:
+    """For nodes without a pair, the pair of the first expression in them, blocks left out, that has one."""
+    found: dict[ast.AST, ast.AST] = {}
+    for node in reversed(new.nodes):
+        pair = pairs.get(node) if isinstance(node, ast.expr) else None
+        pair = found.get(node) if pair is None else pair
+        parent = new.parent[node]
+        if pair is None or parent is None or parent in pairs or is_statement(node) or new.has_blocks(node):
+            continue
+        found[parent] = pair
+    return found
+
+
+def _lines_of_insertions(
+    new: Tree, pairs: dict[ast.AST, ast.AST], within: dict[ast.AST, ast.AST]
+) -> dict[ast.AST, Location | None]:
     """The lines of statements that have no pair: of the first in them that has one, the next, the last, or around."""
-    known = _lines_within(new, pairs)
+    known = _lines_within(new, pairs, within)
     lines: dict[ast.AST, Location | None] = {}
     for node in new.nodes:
         around = lines.get(node)
@@ -275,12 +241,14 @@ def _lines_of_insertions(new: Tree, pairs: dict[ast.AST, ast.AST]) -> dict[ast.A
     return lines
 
 
-def _lines_within(new: Tree, pairs: dict[ast.AST, ast.AST]) -> dict[ast.AST, Location]:
-    """The line of each statement that has a pair, and of the first such statement in others."""
+def _lines_within(new: Tree, pairs: dict[ast.AST, ast.AST], within: dict[ast.AST, ast.AST]) -> dict[ast.AST, Location]:
+    """The line of each statement that has a pair, and of the first such expression or statement in others."""
     found: dict[ast.AST, Location] = {}
     for node in reversed(new.nodes):
         if is_statement(node) and node in pairs:
             found[node] = _line(first_line(pairs[node]))
+        elif is_statement(node) and node in within:
+            found[node] = _line(first_line(within[node]))
         parent = new.parent[node]
         if node in found and parent is not None and parent not in pairs:
             found[parent] = found[node]

@@ -114,6 +114,15 @@ class Tree:
                 return self.nodes[places[which]]
         return None
 
+    def only(self, number: int) -> ast.AST | None:
+        """The node with a number, if there is exactly one."""
+        places = self._places.get(number, [])
+        return self.nodes[places[0]] if len(places) == 1 else None
+
+    def holds(self, node: ast.AST, other: ast.AST) -> bool:
+        """Whether a node is another, or has it inside."""
+        return self._at[node] <= self._at[other] < self._end[node]
+
     def key_of(self, node: ast.AST) -> ast.AST:
         """What a statement is known by: its first expression, if it has one that is not a mere name or constant."""
         children = (each for field in self._fields[node] for each in field)
@@ -134,10 +143,9 @@ def _compared(node: ast.AST) -> Iterator[str]:
     return (name for name in node._fields if name not in _NOT_COMPARED)
 
 
-def _nodes(value: object) -> list[ast.AST]:
-    if isinstance(value, list):
-        return [each for each in value if isinstance(each, ast.AST)]
-    return [value] if isinstance(value, ast.AST) else []
+def _nodes(value: object) -> Iterator[ast.AST]:
+    """The nodes in a field, one after the other: whoever asks for the first doesn't go through a long block."""
+    return (each for each in (value if isinstance(value, list) else (value,)) if isinstance(each, ast.AST))
 
 
 def _placed(value: object) -> list[ast.AST]:
