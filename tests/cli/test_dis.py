@@ -151,3 +151,9 @@ def test_a_reader_that_has_seen_enough(sample, tmp_path):
         assert process.stdout.readline().startswith(b"<module>")
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_stdin_twice(xtab):
+    result = xtab("dis", "-", "-", input="seen = 1")
+    assert result.exit_code == 0
+    assert result.stdout.count("STORE_NAME") == 2

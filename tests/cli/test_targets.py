@@ -296,3 +296,14 @@ def test_nothing_behind_the_colon(files):
     path = next(str(path) for path in Path().rglob("*.py"))
     with pytest.raises(TargetError, match="expected the name of a code object, or a line, behind the colon"):
         find_sources(f"{path}:", io.BytesIO())
+
+
+@pytest.mark.parametrize("error", [SystemError("bad"), MemoryError(), OverflowError("big"), RecursionError("deep")])
+def test_a_damaged_pyc(error, files, monkeypatch):
+    def loads(_):
+        raise error
+
+    write_pyc(files / "x.pyc", compile("x = 1", "x", "exec"))
+    monkeypatch.setattr("xtab.cli.targets.marshal.loads", loads)
+    with pytest.raises(TargetError, match=f"code object behind the header, but found: {type(error).__name__}"):
+        loaded("x.pyc")

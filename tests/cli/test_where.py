@@ -186,3 +186,17 @@ def test_a_name_in_place_of_a_line(xtab, source):
 
 def test_a_column_is_left_out(xtab, source):
     assert xtab("where", f"{source}:5:9").stdout == xtab("where", f"{source}:5").stdout
+
+
+def test_several_lines_of_stdin(xtab):
+    result = xtab("where", "-:1", "-:2", input="try: a()\nexcept: b()\n")
+    assert result.exit_code == 0
+    assert "try: a()" in result.stdout
+    assert "except: b()" in result.stdout
+
+
+@pytest.mark.parametrize("line", ["-1", "3-4", "\u00b3"])
+def test_what_is_no_name_has_no_hint_for_names(line, xtab, source):
+    result = xtab("where", f"{source}:{line}")
+    assert result.exit_code == 2
+    assert "shows what has that name" not in result.stderr

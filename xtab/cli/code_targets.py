@@ -21,7 +21,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from xtab.cli.hints import close_matches
-from xtab.cli.targets import SourceFile, find_sources, load, read, working_directory_on_path
+from xtab.cli.targets import SourceFile, find_sources, load, read, stdin_for, working_directory_on_path
 from xtab.errors import TargetError
 from xtab.format.code import code_objects, code_of
 from xtab.report.source_text import remember_text
@@ -132,7 +132,7 @@ def the_sources(targets: tuple[str, ...], expression: str | None) -> list[Source
         raise click.UsageError(f"expected a TARGET or -e SOURCE, but found {found}", click.get_current_context())
     if expression is not None:
         return [SourceFile("<string>", data=expression.encode())]
-    return [source for target in targets for source in find_sources(target, sys.stdin.buffer)]
+    return [source for target in targets for source in find_sources(target, stdin_for(target))]
 
 
 def find_code(

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import io
 import marshal
 import os
 import pkgutil
@@ -20,6 +21,8 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType
 from typing import TYPE_CHECKING, TypeVar
+
+import click
 
 from xtab.cli.hints import close_names, no_module, no_package, not_found
 from xtab.cli.source_lines import code_at
@@ -46,6 +49,8 @@ __all__ = [
     "pick",
     "pyc_payload",
     "read",
+    "stdin_for",
+    "stdin_text",
     "without_column",
     "working_directory_on_path",
 ]
@@ -76,6 +81,8 @@ for files from strangers.
 
 _ALIASES = {"os.path": os.path.__name__, "collections.abc": "_collections_abc"}
 """Modules of the standard library that are found under another name than they are imported by."""
+_STDIN = "xtab.stdin"
+"""Under which its text is kept, for the time of one command."""
 _COLUMN = re.compile(r"(.*:[0-9]+):[0-9]+")
 _NOT_STDLIB = ("site-packages", "dist-packages")
 
@@ -112,6 +119,20 @@ def find_sources(target: str, stdin: BinaryIO) -> list[SourceFile]:
     if not found:
         raise TargetError(f"expected .py files in {target}, but found none (a .pyc is read where it is named itself)")
     return found
+
+
+def stdin_for(target: str) -> BinaryIO:
+    """What `find_sources` is to read for a target: stdin, if that is what the target stands for."""
+    return io.BytesIO(stdin_text() if target == "-" else b"")
+
+
+def stdin_text() -> bytes:
+    """All of stdin, which can be read once: a command that names it twice gets the same text again."""
+    kept = click.get_current_context().find_root().meta
+    if _STDIN not in kept:
+        kept[_STDIN] = sys.stdin.buffer.read()
+    text: bytes = kept[_STDIN]
+    return text
 
 
 def without_column(target: str) -> str:
@@ -277,8 +298,9 @@ def _read_pyc(data: bytes) -> CodeType:
     payload = pyc_payload(data)
     try:
         code = marshal.loads(payload)
-    except (EOFError, ValueError, TypeError) as error:
-        raise TargetError(f"expected a code object behind the header, but found: {error}") from None
+    except Exception as error:  # noqa: BLE001 (of damaged bytes marshal makes SystemError, MemoryError and others)
+        found = f"{type(error).__name__}: {error}".rstrip(": ")
+        raise TargetError(f"expected a code object behind the header, but found: {found}") from None
     if not isinstance(code, CodeType):
         raise TargetError(f"expected a code object behind the header, but found {type(code).__name__}")
     return code

@@ -11,7 +11,7 @@ import click
 
 from xtab.cli.code_targets import TargetType, remember_source
 from xtab.cli.output import FINE, color_option, document, json_option, wants_ascii, wants_color
-from xtab.cli.targets import SourceFile, find_sources, line_number, load, read, without_column
+from xtab.cli.targets import SourceFile, find_sources, line_number, load, read, stdin_for, stdin_text, without_column
 from xtab.errors import TargetError
 from xtab.format.printable import one_line
 from xtab.report.json import region_json, row_json
@@ -78,11 +78,12 @@ def _source(target: str) -> tuple[SourceFile, int]:
     line = line_number(text)
     if not base or line is None:
         what = base or "FILE.py"
-        hint = f"; xtab dis {target} shows what has that name" if base and not text.isdecimal() else ""
+        names = base and all(map(str.isidentifier, text.replace("<locals>", "locals").split(".")))
+        hint = f"; xtab dis {target} shows what has that name" if names else ""
         raise TargetError(f"expected {what}:LINE, but found {target!r}{hint}")
     if base == "-":
-        return SourceFile("-", data=sys.stdin.buffer.read()), line
-    (source,) = find_sources(target, sys.stdin.buffer)
+        return SourceFile("-", data=stdin_text()), line
+    (source,) = find_sources(target, stdin_for(target))
     if source.name.endswith(".pyc"):
         raise TargetError(f"expected a file with Python source, but found {base!r}")
     return SourceFile(source.name, None, read(source)), line
