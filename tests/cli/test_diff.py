@@ -110,3 +110,36 @@ def test_colour_by_what_became_of_it(xtab, folder):
     result = xtab("diff", "sample.py:reads", "other.py:reads", "--color", "always")
     assert "\x1b[34m" in result.stdout
     assert "\x1b[35m" in result.stdout
+
+
+def test_what_else_differs_is_a_difference(xtab, tmp_path):
+    (tmp_path / "old.py").write_text("def f(a): return 1")
+    (tmp_path / "new.py").write_text("def f(*, a): return 1")
+    result = xtab("diff", "old.py", "new.py")
+    assert result.exit_code == 1
+    assert "  arguments: (a) -> (*, a)\n" in result.stdout
+    result = xtab("diff", "--json", "old.py", "new.py")
+    found = json.loads(result.stdout)
+    schema = json.loads((files("xtab.cli") / "schemas/diff.json").read_text())
+    jsonschema.validate(found, schema)
+    assert {"name": "arguments", "left": "(a)", "right": "(*, a)"} in found["results"][0]["fields"]
+
+
+def test_stdin_is_one_side_only(xtab):
+    result = xtab("diff", "-", "-", input="x = 1")
+    assert result.exit_code == 2
+    assert "found stdin twice" in result.stderr
+
+
+def test_a_transform_of_stdin(xtab, folder):
+    result = xtab("diff", "-", "--transform", "diff_transforms:nop", input="x = 1")
+    assert result.exit_code == 1
+    assert "NOP" in result.stdout
+    assert "only on the" not in result.stdout
+
+
+def test_what_can_not_be_compiled_is_named(xtab, tmp_path, sample):
+    (tmp_path / "bad.py").write_text("def")
+    result = xtab("diff", sample, "bad.py")
+    assert result.exit_code == 2
+    assert "bad.py: SyntaxError" in result.stderr

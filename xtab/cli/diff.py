@@ -48,6 +48,10 @@ def diff(
     right only, and "~" has changed as the brackets say: its regions, where it jumps to, its opcode, the depth of the
     stack. Code objects are compared by their names. The header ends with what the verifier says of both sides.
 
+    Below the header stands what else differs: names, arguments, flags, variables, the first line, the docstring and
+    other constants that nothing loads, the code objects within. The size of the stack counts too. File names, and the
+    lines and columns of instructions, are not compared.
+
     \b
     Examples:
       xtab diff old.py new.py
@@ -64,6 +68,8 @@ def diff(
     """  # noqa: D301 (click wants the backspaces)
     if (right is None) == (transform is None):
         raise click.UsageError("expected two targets, or one and --transform")
+    if left == right == "-":
+        raise click.UsageError("expected two targets, but found stdin twice")
     old = _codes(left, do_import=do_import)
     if right is not None:
         new = _codes(right, do_import=do_import)
@@ -93,7 +99,10 @@ def _roots(target: str) -> list[CodeType]:
     sources = the_sources((target,), None)
     if len(sources) > 1:
         raise TargetError(f"expected one file, module or code object, but found {len(sources)} files in {target!r}")
-    return load(sources[0])
+    try:
+        return load(sources[0])
+    except TargetError as error:
+        raise TargetError(f"{sources[0].name}: {error}") from None
 
 
 def _lines(differences: list[Difference], *, whole: bool, in_ascii: bool) -> Iterator[Line]:
@@ -112,6 +121,7 @@ def _as_json(difference: Difference) -> dict[str, Any]:
         "qualname": difference.name,
         "left": _side(difference.left),
         "right": _side(difference.right),
+        "fields": [field._asdict() for field in difference.fields],
         "rows": [
             {
                 "mark": mark,

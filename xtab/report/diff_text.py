@@ -30,11 +30,13 @@ _STYLES = {Mark.SAME: "dim", Mark.ADDED: "added", Mark.REMOVED: "removed", Mark.
 
 
 def diff_lines(difference: Difference, *, whole: bool = False, dots: str = "…") -> Iterator[Line]:
-    """The header, the problems of the right side, the rows that changed with a few around them, and the regions.
+    """The header, the fields that differ, the problems of the right side, the rows, and the regions.
 
-    `whole`: all rows.
+    Of the rows, those that changed are shown with a few around them; `whole`: all rows.
     """
     yield [(_header(difference), ""), ("   ", ""), *_verdicts(difference)]
+    for name, before, after in difference.fields:
+        yield [(one_line(f"  {name}: {before} -> {after}"), _STYLES[Mark.CHANGED])]
     for problem in () if difference.right is None else difference.right.problems:
         yield from problem_lines(problem)
     rows = difference.rows

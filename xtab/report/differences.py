@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.format.opcodes import CURRENT
 from xtab.report.align import align
+from xtab.report.fields import changed_fields
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Sequence
 
     from xtab.analysis.regions import Region
+    from xtab.report.fields import FieldChange
     from xtab.report.listing import Listing, Row
 
 __all__ = ["Difference", "Mark", "RegionPair", "RowPair", "compare", "pair_up"]
@@ -64,10 +66,16 @@ class Difference:
     right: Listing | None
     rows: tuple[RowPair, ...]
     regions: tuple[RegionPair, ...]
+    fields: tuple[FieldChange, ...]  #: what else differs, of two
 
     @property
     def same(self) -> bool:
-        """Whether nothing that can be seen in a listing changed."""
+        """Whether nothing changed that is compared."""
+        if self.left is not None and self.right is not None:
+            if self.fields or self.left.code.co_stacksize != self.right.code.co_stacksize:
+                return False
+        elif self.left is not self.right:
+            return False
         marks = [pair.mark for pair in self.rows] + [pair.mark for pair in self.regions]
         return set(marks) <= {Mark.SAME}
 
@@ -94,7 +102,8 @@ def compare(left: Listing | None, right: Listing | None) -> Difference:
         else:
             changes = _changes(rows[a], rows_right[b], same_region, places)
             compared.append(RowPair(Mark.CHANGED if changes else Mark.SAME, rows[a], rows_right[b], changes))
-    return Difference(left, right, tuple(compared), regions)
+    fields = () if left is None or right is None else changed_fields(left, right)
+    return Difference(left, right, tuple(compared), regions, fields)
 
 
 def _key(row: Row) -> Hashable:
