@@ -48,9 +48,9 @@ def diff(
     right only, and "~" has changed as the brackets say: its regions, where it jumps to, its opcode, the depth of the
     stack. Code objects are compared by their names. The header ends with what the verifier says of both sides.
 
-    Below the header stands what else differs: names, arguments, flags, variables, the first line, the docstring and
-    other constants that nothing loads, the code objects within. The size of the stack counts too. File names, and the
-    lines and columns of instructions, are not compared.
+    Below the header stands what else differs: names, arguments, flags, variables, the docstring and other constants
+    that nothing loads, the code objects within. The size of the stack counts too. File names, lines and columns are
+    not compared.
 
     \b
     Examples:

@@ -1,14 +1,15 @@
 """`changed_fields`: what two code objects say of themselves beside their instructions and regions, where it differs.
 
-Lines and columns of instructions are not compared, nor the name of the file: a code object that moved would be another.
+Lines, columns and the name of the file are not compared: else code that was moved would be other code.
 """
 
 from __future__ import annotations
 
 import dis
-import inspect
 from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple
+
+from xtab.format.code import CO_OPTIMIZED, CO_VARARGS, CO_VARKEYWORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +40,6 @@ def _fields(listing: Listing) -> Iterator[tuple[str, str]]:
     docstring, unloaded = _unloaded(listing)
     yield "qualified name", code.co_qualname
     yield "name", code.co_name
-    yield "first line", str(code.co_firstlineno)
     yield "arguments", _arguments(code)
     yield "flags", _flags(code.co_flags)
     yield "docstring", docstring
@@ -59,13 +59,13 @@ def _arguments(code: CodeType) -> str:
     if code.co_posonlyargcount:
         words.insert(code.co_posonlyargcount, "/")
     at = plain + only
-    if code.co_flags & inspect.CO_VARARGS:
+    if code.co_flags & CO_VARARGS:
         words.append(f"*{names[at]}")
         at += 1
     elif only:
         words.append("*")
     words += names[plain : plain + only]
-    if code.co_flags & inspect.CO_VARKEYWORDS:
+    if code.co_flags & CO_VARKEYWORDS:
         words.append(f"**{names[at]}")
     return f"({', '.join(words)})"
 
@@ -80,7 +80,7 @@ def _unloaded(listing: Listing) -> tuple[str, list[str]]:
     loaded = {row.arg for row in listing.rows if row.opname in _LOADS}
     rest = [index for index in range(len(constants)) if index not in loaded]
     docstring = "none"
-    if listing.code.co_flags & inspect.CO_OPTIMIZED and 0 in rest and isinstance(constants[0], str):
+    if listing.code.co_flags & CO_OPTIMIZED and 0 in rest and isinstance(constants[0], str):
         docstring = repr(constants[0])
         rest.remove(0)
     shown = [constants[index] for index in rest]
