@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
@@ -200,3 +202,53 @@ def test_what_is_no_name_has_no_hint_for_names(line, xtab, source):
     result = xtab("where", f"{source}:{line}")
     assert result.exit_code == 2
     assert "shows what has that name" not in result.stderr
+
+
+def test_lines_are_those_of_python(xtab, tmp_path):
+    text = "def f(x):\n    a = '\u2028'\n\x0c\n    try:\n        x.a()\n    except OSError:\n        pass\n"
+    for end in ("\n", "\r\n", "\r"):
+        (tmp_path / "odd.py").write_bytes(text.replace("\n", end).encode())
+        result = xtab("where", "odd.py:5")
+        assert result.stdout.startswith("odd.py:5   x.a()\n\nin f, inside A except OSError (5)\n")
+        assert "expected a line from 1 to 7, but found 8" in xtab("where", "odd.py:8").stderr
+        shown = xtab("dis", "--source", "-", input=text.replace("\n", end).encode()).stdout
+        assert re.search(r"^ +5 +x\.a\(\)$", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("coding", ["idna", "raw_unicode_escape"])
+def test_codecs_that_replace_nothing(xtab, tmp_path, coding):
+    (tmp_path / "odd.py").write_text(f"# coding: {coding}\ndef f(x):\n    return x.a\n")
+    assert xtab("where", "odd.py:3").stdout.startswith("odd.py:3   return x.a\n\nin f, ")
+    assert xtab("dis", "--source", "odd.py").exit_code == 0
+    assert xtab("view", "-o", "odd.html", "odd.py").exit_code == 0
+
+
+def test_code_without_columns(tmp_path):
+    """Without columns statements are found by their lines; what lines alone don't tell is said to be unknown."""
+    source = SOURCE.replace(
+        "except OSError:", "except (OSError,\n                KeyError):\n            e()\n        except B:"
+    )
+    (tmp_path / "copying.py").write_text(source)
+    lines = [f"copying.py:{line}" for line in range(4, 15)]
+    told = {}
+    for options in ([], ["-X", "no_debug_ranges"]):
+        command = [sys.executable, *options, "-m", "xtab", "where", *lines]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(README.parent), *sys.path])}
+        result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        told[bool(options)] = re.split(r"\n\n(?=copying)", result.stdout.strip())
+    note = "note: the code was compiled without columns (PYTHONNODEBUGRANGES or -X no_debug_ranges): "
+    for plain, bare in zip(told[False], told[True], strict=True):
+        assert note not in plain
+        assert bare.startswith(plain)
+        assert bare.count(note) == 1
+    assert "except OSError, KeyError, B, lines 6 and 9: the first clause" in told[True][1]
+
+
+def test_what_is_not_told(xtab):
+    """Docstrings can't raise, and nothing gets to what was left out."""
+    source = '"""a\n\nb"""\nclass C:\n    "c"\ndef f():\n    "f"\n    return 1\n    d()\n'
+    told = [xtab("where", "-e", source, str(line)).stdout.split("\n\n", 1)[1] for line in (1, 3, 5, 7, 9)]
+    nothing = "nothing in this line can raise\n"
+    none = "no instruction stands in this line\n"
+    left = "\nnote: the compiler left out line 9, for nothing ever gets there\n"
+    assert told == [nothing, nothing, nothing, none, none + left]

@@ -8,6 +8,8 @@ from types import CodeType
 
 import pytest
 
+from xtab.format.locations import Location, assemble_location_table, parse_location_table
+
 SHAPES = Path(__file__).parents[1] / "cases" / "shapes.py"
 
 
@@ -28,3 +30,20 @@ def handlers_at_the_end():
         return listing.shown[0].handler > max(region.pieces[0][0] for region in listing.shown)
 
     return at_the_end
+
+
+@pytest.fixture(scope="session")
+def without_columns():
+    """Code as ``-X no_debug_ranges`` compiles it."""
+
+    def bare(code):
+        entries = [
+            each._replace(location=each.location and Location(each.location.line, each.location.line, None, None))
+            for each in parse_location_table(code.co_linetable, code.co_firstlineno)
+        ]
+        return code.replace(
+            co_linetable=assemble_location_table(entries, code.co_firstlineno),
+            co_consts=tuple(bare(each) if isinstance(each, CodeType) else each for each in code.co_consts),
+        )
+
+    return bare

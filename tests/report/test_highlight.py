@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from xtab.report.highlight import highlighted
+from xtab.report import highlight
+from xtab.report.highlight import highlighted, highlighted_stretch
 
 HOSTILE = "</script><img src=x onerror=alert(1)>\"'&amp;"
 
@@ -47,3 +48,45 @@ def test_what_can_not_be_seen_is_an_escape(odd, shown):
     (line,) = highlighted(f"# a{odd}b")
     assert odd not in line
     assert f'<span class="esc">{shown}</span>' in line
+
+
+STRINGS = '''\
+x = """
+def f(): return "
+# no comment
+"""; y = 1
+def g(a="""
+'"""):
+    return f"""{[b
+    for b in a]} #
+    """, (\'a\'
+      "b"  # c
+      \\"""d
+      """), \'e\\
+    f\'
+g()
+'''
+
+
+def test_a_stretch_is_the_same_in_the_whole_text():
+    whole = highlighted(STRINGS)
+    last = len(whole)
+    for first in range(1, last + 1):
+        for end in range(first, last + 2):
+            assert highlighted_stretch(STRINGS, first, end) == whole[first - 1 : end]
+
+
+@pytest.mark.parametrize("text", ["x = ???\n'''\n1\n'''\n", "x\n\0\n'''1\n2'''", ""])
+def test_a_stretch_of_what_is_no_python(text):
+    assert highlighted_stretch(text, 2, 3) == highlighted(text)[1:3]
+
+
+def test_a_stretch_of_other_lines():
+    assert plain(highlighted_stretch("a\r\nb = 'c\x0cd'\rc\n", 2, 2)) == ["b = 'c\\x0cd'"]
+
+
+def test_only_what_is_shown_is_cut(monkeypatch):
+    cut = []
+    monkeypatch.setattr(highlight, "highlighted", lambda text: cut.append(text) or [])
+    highlighted_stretch("x = 1\n" * 10_000 + "def f():\n    return 1\n" + "x = 1\n" * 10_000, 10_001, 10_002)
+    assert cut == ["def f():\n    return 1\n"]

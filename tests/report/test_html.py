@@ -15,7 +15,6 @@ import pytest
 import xtab
 from xtab.report import html
 from xtab.report.html import fragment, page
-from xtab.report.source_text import remember_text
 
 VOID = {"meta", "link", "input", "path", "rect"}
 LEFT_OPEN = {"td", "tr"}
@@ -191,15 +190,13 @@ def test_without_the_extra(missing, monkeypatch):
     assert xtab.show(reads)._repr_html_() is None
 
 
-def test_a_long_file_is_coloured_as_far_as_it_is_shown(monkeypatch):
-    from xtab.report import highlight  # noqa: PLC0415 (needs the extra)
-
-    seen = []
-    marked = highlight.highlighted
-    monkeypatch.setattr(highlight, "highlighted", lambda text: seen.append(text) or marked(text))
-    text = "x = 1\n" * 3000 + "def f():\n    '''a\n    b'''\n    return 1\n" + "y = 2\n" * 3000
-    remember_text("<long file>", text)
-    (code,) = [each for each in compile(text, "<long file>", "exec").co_consts if hasattr(each, "co_code")]
-    shown = page(xtab.show(code))
-    assert seen == ["def f():\n    '''a\n    b'''\n    return 1\n"]
-    assert re.search(r">3004<.*return", shown, re.DOTALL)
+def test_sources_of_functions_far_apart(tmp_path):
+    text = "x = 1\n" * 50 + "def f():\n    return '''\n    1'''\n" + "x = 1\n" * 50 + "def g():\n    return 2\n"
+    names = {}
+    exec(compile(text, str(tmp_path / "apart.py"), "exec"), names)
+    made = page(xtab.show(names["g"]), xtab.show(names["f"]), sources={str(tmp_path / "apart.py"): text})
+    assert [made.count(each) for each in ("    1&#39;&#39;&#39;", '<span class="fu">g</span>', "x = <span")] == [
+        1,
+        1,
+        0,
+    ]

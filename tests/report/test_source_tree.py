@@ -95,13 +95,32 @@ def test_small_ones():
     assert extent_of(Location(1, 2, 3, 4)) == (1, 3, 2, 4)
 
 
-def test_lines_end_where_python_ends_them():
-    tree = SourceTree("x = '\x0c\u2028\x1c'\r\x0c\nwith a: b\n")
-    assert tree.text((3, 5, 3, 6)) == "a"
-    assert [tree.holds_code(line) for line in (1, 2, 3, 4)] == [True, False, True, False]
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_are_those_of_python(end):
+    tree = SourceTree(end.join(["a = '\x0c\u2028'", "\x0c", "b(", "  1)", "# c"]))
+    assert tree.last_line == 5
+    assert [tree.holds_code(line) for line in range(1, 7)] == [True, False, True, True, False, False]
+    assert tree.text((3, 0, 4, 4)) == "b(1)"
 
 
-def test_a_codec_that_knows_no_way_but_strict():
-    tree = SourceTree(b"# coding: idna\nwith a: b\n")
-    assert tree.text((2, 5, 2, 6)) == "a"
+@pytest.mark.parametrize("coding", ["idna", "raw_unicode_escape", "utf_7"])
+def test_codecs_that_replace_nothing(coding):
+    tree = SourceTree(f"# coding: {coding}\nwith a: b\n".encode())
     assert tree.holds_code(2)
+    assert tree.text((2, 5, 2, 6)) == "a"
+
+
+def test_the_mark_of_the_byte_order_has_no_column():
+    assert SourceTree("\ufeffa = b".encode()).text((1, 4, 1, 5)) == "b"
+
+
+def test_places_without_columns(tree):
+    """A line tells which statement is meant; what enters a with stands beside its body, so it is asked by itself."""
+    place = {line: Location(line, line, None, None) for line in range(1, 20)}
+    first_try = tree.except_of(Location(10, 10, 8, 9))
+    assert tree.except_of(place[10]) is tree.except_of(place[11]) is first_try
+    assert tree.except_of(place[12]) is None
+    assert tree.finally_of(place[14]) is first_try
+    assert tree.finally_of(place[12]) is None
+    assert tree.with_around(place[1]) is tree.with_around(place[2]) is tree.with_of(Location(1, 3, 0, 6))
+    assert tree.with_around(place[4]) is tree.with_around(None) is tree.with_around(Location(1, 1, 0, 1)) is None

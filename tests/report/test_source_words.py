@@ -56,3 +56,18 @@ def test_what_enters_a_with_stands_at_its_item(words):
     if has_source:
         enters = [told.line(row) for row in listing.rows if row.opname in {"BEFORE_WITH", "LOAD_SPECIAL"}]
         assert set(enters) == {3, 4}
+
+
+def test_code_without_columns(words, without_columns):
+    """The lines of a statement's head are enough to find it, and regions are told apart by how many are around."""
+    listing, told, has_source = words
+    bare = xtab.show(without_columns(listing.code))
+    if has_source:
+        other = SourceWords(bare, SourceTree(SOURCE))
+        for name in ("label", "lines"):
+            assert [getattr(other, name)(each) for each in bare.shown] == [
+                getattr(told, name)(each) for each in listing.shown
+            ]
+        assert [other.handler(each, last=False) for each in bare.shown] == [
+            told.handler(each, last=False) for each in listing.shown
+        ]

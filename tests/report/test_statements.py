@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from xtab.report.statements import notes_on
+from xtab.report.source_tree import SourceTree
+from xtab.report.statements import left_out, notes_on
 
 SOURCE = """\
 try:
@@ -113,7 +114,48 @@ def test_items_of_a_with():
     assert "only by the items before it" in notes_on(source, 3)[0]
 
 
-def test_decorators_are_part_of_a_body():
-    text = "try:\n  @d\n  def f(): ...\nexcept E:\n  pass\nwith (\n  a\n):\n  @d\n  class C: ...\n"
-    assert notes_on(text, 5)[0].endswith("its handlers are for its body, lines 2-3")
-    assert notes_on(text, 7)[0].startswith("the with in line 6 protects its body, lines 9-10")
+def test_a_body_that_begins_with_decorators():
+    source = "try:\n    @a\n    def b(): pass\nexcept c:\n    d()\nwith (\n    e\n):\n    @f\n    class g: pass\n"
+    assert notes_on(source, 5)[0].endswith("its handlers are for its body, lines 2-3")
+    assert notes_on(source, 7) == ["the with in line 6 protects its body, lines 9-10, and not how it is entered"]
+    assert notes_on(source, 9) == []
+
+
+def without(source, line):
+    return left_out(SourceTree(source), line, compile(source, "sample", "exec", dont_inherit=True))
+
+
+@pytest.mark.parametrize(
+    "source, line, lines",
+    [
+        ("def f():\n    return 1\n    a()\n", 3, "line 3"),
+        ("def f():\n    return 1\n    a = (\n        b)\n", 4, "lines 3-4"),
+        ("if 0:\n    a = 1\n", 2, "line 2"),
+        ("while True:\n    a()\nelse:\n    raise b\n", 4, "line 4"),
+        ("def f():\n    raise a\n    for b in c:\n        pass\n", 3, "lines 3-4"),
+        ("def f():\n    return\n    @a\n    def g(): pass\n", 3, "lines 3-4"),
+    ],
+)
+def test_what_is_never_reached(source, line, lines):
+    assert without(source, line) == [f"the compiler left out {lines}, for nothing ever gets there"]
+
+
+@pytest.mark.parametrize(
+    "source, line",
+    [
+        ('def f():\n    """a"""\n    return 1\n', 2),
+        ("def f():\n    global a\n    a = 1\n", 2),
+        ("def f():\n    a: int\n    return 1\n", 2),
+        ("from __future__ import annotations\na()\n", 1),
+        ("if a:\n    b()\nelse:\n    c()\n", 3),
+        ("try:\n    a()\nfinally:\n    b()\n", 3),
+        ("if 0:\n    a()\n", 1),
+        ("a()\n# b\n\nc()\n", 2),
+        ("def f():\n    return 1\n    # a\n", 3),
+        ("a(\n    b\n)\n", 3),
+        ("def f():\n    1\n    ...\n    pass\n    return 1\n", 3),
+        ("a()\n", 9),
+    ],
+)
+def test_what_needs_no_instruction_was_not_left_out(source, line):
+    assert without(source, line) == []

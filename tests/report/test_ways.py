@@ -149,3 +149,88 @@ def test_what_cannot_raise_is_marked():
     code = compile(TRY, "sample", "exec")
     [way] = ways(code, 1)
     assert not way.raises
+
+
+def test_parts_of_a_line_without_columns(without_columns):
+    source = "a() if b else c()\nwith d: e()\n"
+    code = without_columns(compile(source, "sample", "exec"))
+    found = ways(code, 2, SourceTree(source))
+    assert len({way.which for way in found}) == len(found) > 1
+    assert all("(" in way.which for way in found)
+
+
+@pytest.mark.parametrize("source, line", [('"""a"""\n', 1), ('class C:\n    """a\n    b"""\n', 3)])
+def test_a_docstring_raises_nothing(source, line):
+    assert [way.raises for way in answers(source, line)] == [False]
+
+
+def test_a_docstring_that_is_assigned_may_raise():
+    assert [way.raises for way in answers("class C:\n    __doc__ = 1\n", 2)] == [True]
+
+
+def last_words(source, line):
+    return {way.qualnames[0].rpartition(".")[2]: way.stops[-1].words for way in answers(source, line)}
+
+
+def compiles(source):
+    try:
+        compile(source, "sample", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+needs_parameters = pytest.mark.skipif(not compiles("type A = b"), reason="no type parameters in this Python")
+needs_defaults = pytest.mark.skipif(not compiles("type A[B = c] = d"), reason="their defaults are newer")
+
+
+@needs_parameters
+def test_who_asks_for_the_value_of_an_alias():
+    assert last_words("type A = a()\n", 1)["A"] == "the code that asks for the value of A"
+    assert last_words("def f():\n    type A[B] = B[a()]\n", 2)["A"] == (
+        "the code that asks for the value of f.<locals>.A"
+    )
+
+
+@needs_parameters
+@pytest.mark.parametrize("head", ["type A[\n{}\n] = d", "class A[\n{}\n]: d", "def A[\n{}\n](): d"])
+def test_who_asks_for_what_belongs_to_a_type_parameter(head):
+    assert last_words(head.format("B: a()"), 2)["B"] == "the code that asks for the bound of B"
+    assert last_words(head.format("B: (a(), c)"), 2)["B"] == "the code that asks for the constraints of B"
+
+
+@needs_defaults
+@pytest.mark.parametrize("parameter", ["B", "*B", "**B"])
+def test_who_asks_for_the_default_of_a_type_parameter(parameter):
+    source = f"class A[\n{parameter} = a()\n]: d"
+    assert last_words(source, 2)["B"] == "the code that asks for the default of B"
+
+
+@pytest.mark.parametrize(
+    "source, line, name",
+    [
+        ("def f(\n    b: a()\n): pass\n", 2, "f"),
+        ("def g(h):\n    def f(\n        b: h()\n    ): pass\n", 3, "g.<locals>.f"),
+        ("class f:\n    b: a()\n", 2, "f"),
+        ("b: a()\n", 1, "the module"),
+        ("class f:\n    x: c\n    def g(\n        self, b: a()\n    ): pass\n", 4, "f.g"),
+    ],
+)
+def test_who_asks_for_annotations(source, line, name):
+    """Where they are evaluated at once, they are part of the code around."""
+    words = last_words(source, line)
+    lazy = "__annotate__" in words or any(hasattr(each, "__annotate__") for each in (lambda: 0, last_words))
+    assert words.get("__annotate__") == (f"the code that asks for the annotations of {name}" if lazy else None)
+
+
+@pytest.mark.parametrize(
+    "source, line, name",
+    [
+        ("def __annotate__(a):\n    b()\n", 2, "__annotate__"),
+        ("class A:\n    def __annotate__(self): b()\n", 2, "A.__annotate__"),
+        ("x = [__annotate__ := lambda:\n    b()]\n", 2, "<lambda>"),
+        ("def f():\n    @c\n    def __annotate__(d, /):\n        b()\n", 4, "f.<locals>.__annotate__"),
+    ],
+)
+def test_functions_that_happen_to_be_called_so(source, line, name):
+    assert last_words(source, line)[name.rpartition(".")[2]] == f"the caller of {name}"

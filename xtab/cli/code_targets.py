@@ -11,7 +11,7 @@ import os
 import sys
 from dataclasses import replace
 from importlib import import_module
-from importlib.util import decode_source, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isclass, ismodule
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -24,6 +24,7 @@ from xtab.cli.hints import close_matches
 from xtab.cli.targets import SourceFile, find_sources, load, read, stdin_for, working_directory_on_path
 from xtab.errors import TargetError
 from xtab.format.code import code_objects, code_of
+from xtab.format.source_code import decode_source
 from xtab.report.source_text import remember_text
 
 if TYPE_CHECKING:
@@ -171,12 +172,7 @@ def find_code(
 
 def remember_source(source: SourceFile) -> None:
     """Let the lines of a source be shown that is in no file."""
-    data = read(source)
-    try:
-        text = decode_source(data)
-    except (SyntaxError, UnicodeError):
-        text = data.decode("utf-8", "replace")
-    remember_text(source.filename, text)
+    remember_text(source.filename, decode_source(read(source)))
 
 
 def _all_code(roots: list[CodeType]) -> Iterator[CodeType]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
 import sys
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +14,9 @@ from xtab.cli.targets import SourceFile, find_sources, line_number, load, read, 
 from xtab.errors import TargetError
 from xtab.format.printable import one_line
 from xtab.report.json import region_json, row_json
-from xtab.report.source_text import line_bounds
+from xtab.report.source_text import has_columns, line_bounds, line_of
 from xtab.report.source_tree import SourceTree
-from xtab.report.statements import notes_on
+from xtab.report.statements import left_out, notes_on
 from xtab.report.text import paint, region_style
 from xtab.report.ways import ways
 from xtab.report.words import file_line
@@ -97,7 +96,7 @@ def _typed(text: str, lines: tuple[str, ...]) -> list[tuple[SourceFile, int]]:
         raise TargetError(f"expected numbers of lines behind -e SOURCE, but found {lines[numbers.index(None)]!r}")
     load(source)  # for the message, if it is no Python
     tree = SourceTree(read(source))
-    every = [line for line in range(1, text.count("\n") + 2) if tree.holds_code(line)]
+    every = [line for line in range(1, tree.last_line + 1) if tree.holds_code(line)]
     return [(source, line) for line in numbers or every if line is not None]
 
 
@@ -119,16 +118,23 @@ def _answer(source: SourceFile, number: int) -> _Answer:
     except TargetError as error:
         raise TargetError(f"{source.name}: {error}") from None
     remember_source(source)
-    last = max(line_bounds(root)[1], read(source).count(b"\n"))
+    tree = SourceTree(read(source))
+    last = max(line_bounds(root)[1], tree.last_line)
     if not 1 <= number <= last:
         raise TargetError(f"{source.name}: expected a line from 1 to {last}, but found {number}")
-    text = linecache.getline(root.co_filename, number).strip()
-    tree = SourceTree(read(source))
     found = ways(root, number, tree)
+    notes = notes_on(tree, number) if found else left_out(tree, number, root)
+    if not has_columns(root):
+        notes.append(_NO_COLUMNS)
     raising = [way for way in found if way.raises]
-    return _Answer(
-        source.name, root.co_filename, number, text, raising, bool(found), notes_on(tree, number) if found else []
-    )
+    text = line_of(root, number).strip()
+    return _Answer(source.name, root.co_filename, number, text, raising, bool(found), notes)
+
+
+_NO_COLUMNS = (
+    "the code was compiled without columns (PYTHONNODEBUGRANGES or -X no_debug_ranges): "
+    "parts of a line can't be told apart, and of what spans several lines only the first is known"
+)
 
 
 def _told(answer: _Answer, *, in_ascii: bool) -> Iterator[Line]:

@@ -3,11 +3,14 @@
 1. Pygments cuts the text into tokens; the few classes that the page has a colour for are kept, and neighbours of one
    class taken together.
 2. What can't be seen, or makes other text look different (control characters, marks of direction), becomes an escape.
-3. A token that goes over several lines is closed at the end of each and opened again.
+3. Of a stretch of lines only these are cut, from the first to the last line of strings that reach into it.
+4. A token that goes over several lines is closed at the end of each and opened again.
 """
 
 from __future__ import annotations
 
+import ast
+import warnings
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -15,16 +18,19 @@ from markupsafe import Markup, escape
 from pygments.lexers.python import PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
+from xtab.format.source_code import split_lines
+
 if TYPE_CHECKING:
     from pygments.token import _TokenType
 
-__all__ = ["highlighted"]
+__all__ = ["highlighted", "highlighted_stretch"]
 
 _CLASSES = (
     (Comment, "co"), (String, "st"), (Number, "nu"), (Keyword, "ke"), (Operator.Word, "ke"), (Name.Decorator, "de"),
     (Name.Function, "fu"), (Name.Class, "fu"),
 )  # fmt: skip
 """Kinds of tokens, and the classes of the style sheet."""
+_STRINGS = {"Constant", "JoinedStr", "TemplateStr"}
 
 
 def highlighted(text: str) -> list[Markup]:
@@ -43,6 +49,38 @@ def highlighted(text: str) -> list[Markup]:
             if part:
                 line += _span(name, _visible(part)) if name else _visible(part)
     return [*lines, line] if line else lines
+
+
+def highlighted_stretch(text: str, first: int, last: int) -> list[Markup]:
+    r"""The same for the lines of a Python source from the first to the last, numbered from 1, both included.
+
+    >>> highlighted_stretch("a = '''<\n>'''\nb\n", 2, 3)
+    [Markup('<span class="st">&gt;&#39;&#39;&#39;</span>'), Markup('b')]
+    """
+    lines = split_lines(text)
+    start, end = _without_cut_strings(text, first, last) if first > 1 or last < len(lines) else (1, len(lines))
+    return highlighted("".join(lines[start - 1 : end]))[first - start : last - start + 1]
+
+
+def _without_cut_strings(text: str, first: int, last: int) -> tuple[int, int]:
+    """The stretch with all of the strings that have a part in it; the whole text, if that is no Python."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 1, text.count("\n") + text.count("\r") + 1
+    strings = sorted(
+        (node.lineno, node.end_lineno or 0)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.expr) and type(node).__name__ in _STRINGS and node.lineno != node.end_lineno
+    )
+    for top, bottom in strings:
+        if top <= last < bottom:
+            last = bottom
+    for top, bottom in reversed(strings):
+        if top < first <= bottom:
+            first = top
+    return first, last
 
 
 def _class_of(kind: _TokenType) -> str:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import MissingExtraError
 from xtab.format.printable import one_line
-from xtab.format.source import source_lines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,21 +117,18 @@ def _heights(made: list[Section]) -> str:
 
 def _source_lines(made: list[Section], sources: Mapping[str, str]) -> dict[int, list[tuple[int, Markup]]]:
     """For each section, by its number, the lines of its source as HTML."""
-    from xtab.report.highlight import highlighted  # noqa: PLC0415 (needs the extra)
+    from xtab.report.highlight import highlighted_stretch  # noqa: PLC0415 (needs the extra)
     from xtab.report.source_text import source_text  # noqa: PLC0415
 
-    of_file: dict[str, list[Section]] = {}
+    of_files: dict[str, list[Section]] = {}
     for section in made:
-        of_file.setdefault(section.listing.code.co_filename, []).append(section)
+        of_files.setdefault(section.listing.code.co_filename, []).append(section)
     lines = {}
-    for name, shown in of_file.items():
+    for name, shown in of_files.items():
         text = sources[name] if name in sources else source_text(shown[0].listing.code)
-        first = min(section.first_line for section in shown)
-        last = max(section.last_line for section in shown)
-        marked = highlighted(
-            "".join(source_lines(text)[first - 1 : last])
-        )  # a file may be long, and little of it shown
+        first, last = min(each.first_line for each in shown), max(each.last_line for each in shown)
+        marked = highlighted_stretch(text, first, last)  # once for all of them: they overlap
         for section in shown:
-            wanted = marked[section.first_line - first : section.last_line + 1 - first]
+            wanted = marked[section.first_line - first : section.last_line - first + 1]
             lines[section.number] = list(enumerate(wanted, section.first_line))
     return lines

@@ -6,12 +6,12 @@ import linecache
 from typing import TYPE_CHECKING
 
 from xtab.format.code import code_objects
-from xtab.format.source import source_lines
+from xtab.format.source_code import split_lines
 
 if TYPE_CHECKING:
     from types import CodeType
 
-__all__ = ["holds_line", "line_bounds", "remember_text", "source_text"]
+__all__ = ["has_columns", "holds_line", "line_bounds", "line_of", "remember_text", "source_text"]
 
 
 def source_text(code: CodeType) -> str:
@@ -19,7 +19,20 @@ def source_text(code: CodeType) -> str:
 
     Functions that were typed at a prompt or into a notebook are found too, as tracebacks find them.
     """
-    return "".join(linecache.getlines(code.co_filename))
+    return "".join(_lines(code.co_filename))
+
+
+def line_of(code: CodeType, line: int) -> str:
+    """A line of that text, from 1, without its end; empty where there is none."""
+    lines = _lines(code.co_filename)
+    return lines[line - 1].rstrip("\n") if 1 <= line <= len(lines) else ""
+
+
+def _lines(filename: str) -> list[str]:
+    try:
+        return linecache.getlines(filename)
+    except (LookupError, UnicodeError):  # a codec that reads a whole text, as the compiler asks it to, but no stream
+        return []
 
 
 def remember_text(filename: str, text: str) -> None:
@@ -29,7 +42,12 @@ def remember_text(filename: str, text: str) -> None:
     >>> source_text(compile("x = 1\n", "<made here>", "exec"))
     'x = 1\n'
     """
-    linecache.cache[filename] = (len(text), None, source_lines(text), filename)
+    linecache.cache[filename] = (len(text), None, split_lines(text), filename)
+
+
+def has_columns(code: CodeType) -> bool:
+    """Whether any instruction of a code object, or of those in it, has a place within its line."""
+    return any(column is not None for each in code_objects(code) for _, _, column, _ in each.co_positions())
 
 
 def holds_line(code: CodeType, line: int) -> bool:

@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from xtab.format.printable import one_line
-from xtab.format.source import source_lines
+from xtab.format.source_code import decode_source, split_lines
 from xtab.transform.syntax import first_line
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class SourceTree:
     """
 
     def __init__(self, source: str | bytes) -> None:
-        self._source = source
+        self._text = source if isinstance(source, str) else decode_source(source)
         with warnings.catch_warnings(action="ignore"):
             self.module = ast.parse(source)
         everything = list(ast.walk(self.module))
@@ -111,22 +111,14 @@ class SourceTree:
                 for number, item in enumerate(node.items):
                     self._items[extent_of_node(item.context_expr)] = Item(node, number)
 
-    @cached_property
-    def _texts(self) -> list[str]:
-        """The lines, as text."""
-        if isinstance(self._source, str):
-            return source_lines(self._source)
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(self._source).readline)
-        try:
-            text = self._source.decode(encoding, "replace")
-        except UnicodeError:  # of codecs that know no other way than to be strict
-            text = self._source.decode(encoding)
-        return source_lines(text)
+    @property
+    def last_line(self) -> int:
+        """The number of its last line."""
+        return len(self._lines)
 
     @cached_property
     def _lines(self) -> list[bytes]:
-        """The lines as the bytes in which columns count."""
-        return [line.rstrip("\n").encode("utf-8", "replace") for line in self._texts]
+        return [line.rstrip("\n").encode("utf-8", "replace") for line in split_lines(self._text)]
 
     @cached_property
     def _logical(self) -> tuple[list[tuple[int, int]], set[int]]:
@@ -135,7 +127,7 @@ class SourceTree:
         held: set[int] = set()
         first = 0
         strings: list[int] = []
-        for token in tokenize.generate_tokens(iter(self._texts).__next__):
+        for token in tokenize.generate_tokens(io.StringIO("".join(split_lines(self._text))).readline):
             name = tokenize.tok_name[token.type]
             if name.endswith("STRING_START"):
                 strings.append(token.start[0])
@@ -173,34 +165,52 @@ class SourceTree:
         extent = extent_of(location)
         return None if extent is None else self._items.get(extent) or self._withs.get(extent)
 
+    def with_around(self, location: Location | None) -> ast.With | ast.AsyncWith | None:
+        """The ``with`` that has a line of its head here, for code without columns: no other can begin there."""
+        line = _only_line(location)
+        for node in self._withs.values() if line else ():
+            item = node.items[-1]
+            last = (item.optional_vars or item.context_expr).end_lineno or 0
+            if line in range(node.lineno, last + 1):
+                return node
+        return None
+
     def except_of(self, location: Location | None) -> ast.Try | ast.TryStar | None:
         """The ``try`` with a clause that names, in this place, what it catches."""
-        extent = extent_of(location)
-        if extent is None:
-            return None
         for node in self._tries:
-            if any(_names(clause, extent) for clause in node.handlers):
+            if any(_names(clause, location) for clause in node.handlers):
                 return node
         return None
 
     def finally_of(self, location: Location | None) -> ast.Try | ast.TryStar | None:
         """The innermost ``try`` with this place in its ``finally`` clause."""
-        extent = extent_of(location)
-        found = [] if extent is None else [node for node in self._tries if _in_finally(extent, node)]
+        found = [node for node in self._tries if _in_finally(location, node)]
         return max(found, key=lambda node: (extent_of_node(node.finalbody[0])[:2], node.lineno), default=None)
 
 
-def _names(clause: ast.ExceptHandler, extent: Extent) -> bool:
-    """Whether a place is that of a clause, or of what it names."""
+def _names(clause: ast.ExceptHandler, location: Location | None) -> bool:
+    """Whether a place is that of a clause, or of what it names; of code without columns, in the lines of its head."""
+    extent = extent_of(location)
+    if extent is None:
+        last = clause.lineno if clause.type is None else clause.type.end_lineno
+        return _only_line(location) in range(clause.lineno, (last or 0) + 1)
     if extent == extent_of_node(clause):
         return True
     return clause.type is not None and _inside(extent, extent_of_node(clause.type))
 
 
-def _in_finally(extent: Extent, node: ast.Try | ast.TryStar) -> bool:
+def _only_line(location: Location | None) -> int | None:
+    """The line of a place that has no columns."""
+    return None if location is None or location.column is not None else location.line
+
+
+def _in_finally(location: Location | None, node: ast.Try | ast.TryStar) -> bool:
     if not node.finalbody:
         return False
     first, last = node.finalbody[0], node.finalbody[-1]
+    extent = extent_of(location)
+    if extent is None:
+        return _only_line(location) in range(first_line(first), (last.end_lineno or 0) + 1)
     start = (first.lineno, first.col_offset) if first_line(first) == first.lineno else (first_line(first), 0)
     return start <= extent[:2] and extent[2:] <= (last.end_lineno or 0, last.end_col_offset or 0)
 

@@ -124,17 +124,23 @@ class SourceWords:
         """The first position behind the handler's first instruction."""
         return next((row.location for row in self._handler(region)[1:] if row.line is not None), None)
 
+    def _with(self, region: Region) -> Item | ast.With | ast.AsyncWith | None:
+        if self._tree is None:
+            return None
+        position = self._position(region)
+        return self._tree.with_of(position) or self._tree.with_around(position)
+
     def _is_of(self, region: Region, statement: object) -> bool:
         if region.kind not in _WITH_STATEMENTS or self._tree is None:
             return False
-        found = self._tree.with_of(self._position(region))
+        found = self._with(region)
         return found is statement or (isinstance(found, Item) and found.statement is statement)
 
     def _item(self, region: Region) -> Item | None:
         """The item of a ``with`` that a region is of."""
         if region.kind not in _WITH_STATEMENTS or self._tree is None:
             return None
-        found = self._tree.with_of(self._position(region))
+        found = self._with(region)
         if found is None or isinstance(found, Item):
             return found
         number = sum(self._is_of(each, found) for each in region.chain) - 1

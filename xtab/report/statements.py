@@ -1,5 +1,7 @@
 """`notes_on`: why statements around a line of source don't protect it, although they look as if they did.
 
+`left_out` tells why there is nothing to protect: no instruction of a statement that can't do without.
+
 The syntax tree is followed from the module to the line. Each statement on the way that has handlers is asked which of
 its parts the line is in: handlers are for the body alone.
 """
@@ -10,14 +12,16 @@ import ast
 import builtins
 from typing import TYPE_CHECKING, NamedTuple
 
+from xtab.format.code import code_objects
 from xtab.report.source_tree import FUNCTIONS, TRIES, WITH_STATEMENTS, SourceTree, caught, exits
 from xtab.report.words import line_words
 from xtab.transform.syntax import first_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import CodeType
 
-__all__ = ["notes_on"]
+__all__ = ["left_out", "notes_on"]
 
 _PARTS = {"handlers": "an except clause", "orelse": "the else clause", "finalbody": "the finally clause"}
 
@@ -58,6 +62,45 @@ def notes_on(source: str | bytes | SourceTree, line: int) -> list[str]:
         if isinstance(statement, FUNCTIONS):
             made = f"{statement.name}, not what runs when it is called" if part == "body" else ""
     return notes
+
+
+def left_out(tree: SourceTree, line: int, code: CodeType) -> list[str]:
+    r"""A sentence for a line whose statement the compiler left out, since nothing gets there; else no sentence.
+
+    Args:
+        tree: of the source of a module.
+        line: the number of a line, from 1.
+        code: the code object of the module.
+
+    >>> source = "def f():\n    return 1\n    a()\n"
+    >>> left_out(SourceTree(source), 3, compile(source, "example", "exec"))
+    ['the compiler left out line 3, for nothing ever gets there']
+    """
+    path = _path(tree.module, line)
+    if not path or path[-1].part or not tree.holds_code(line) or not _needs_instructions(path[-1].statement):
+        return []
+    statement = path[-1].statement
+    first, last = first_line(statement), statement.end_lineno or 0
+    if any(first <= (at or 0) <= last for each in code_objects(code) for at, _, _, _ in each.co_positions()):
+        return []
+    return [f"the compiler left out {line_words(first, last)}, for nothing ever gets there"]
+
+
+def _needs_instructions(statement: ast.stmt) -> bool:
+    """Whether compilers must make an instruction of a statement, if it can be reached: they leave out what is idle."""
+    if isinstance(statement, ast.Assert) and not __debug__:
+        return False
+    if isinstance(statement, ast.ImportFrom):
+        return statement.module != "__future__"
+    if isinstance(statement, _IDLE) or (isinstance(statement, ast.AnnAssign) and statement.value is None):
+        return False
+    asked = {ast.Expr: "value", ast.If: "test", ast.While: "test", ast.Assert: "test"}.get(type(statement))
+    return asked is None or any(isinstance(each, _AT_WORK) for each in ast.walk(getattr(statement, asked)))
+
+
+_IDLE = (ast.Pass, ast.Global, ast.Nonlocal, ast.Break, ast.Continue, *TRIES)
+_AT_WORK = (ast.Call, ast.Await, ast.Yield, ast.YieldFrom, ast.Attribute, ast.Subscript)
+"""Statements that need no instruction of their own, and expressions that can't be left out."""
 
 
 _EXPRESSIONS = {

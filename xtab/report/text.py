@@ -9,12 +9,12 @@
 
 from __future__ import annotations
 
-import linecache
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.format.printable import one_line
 from xtab.report.lanes import FEW, Mark, lay_out, tone
+from xtab.report.source_text import line_of
 from xtab.report.words import count, file_line, line_words
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class _Rows:
             yield self._row(row, line, self._gutter(place, active, gutter))
 
     def _source(self, line: int) -> Iterator[Line]:
-        text = linecache.getline(self._listing.code.co_filename, line).rstrip()
+        text = line_of(self._listing.code, line).rstrip()
         if text:
             yield [(f" {line:>{self._lines}} ", "dim"), (one_line(text.expandtabs()), "bold")]
 

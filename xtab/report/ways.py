@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from xtab.analysis.block_stack import Blocks
@@ -40,6 +41,16 @@ _COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>"}
 _TYPE_PARAMETERS = "<generic parameters of "
 _ENDS_OF_CLASSES = {"__static_attributes__", "__classcell__", "__classdictcell__"}
 """Names that compilers store behind the body of a class, with the position of what stands last in it."""
+_MAKING = {"MAKE_FUNCTION", "SET_FUNCTION_ATTRIBUTE", "BUILD_TUPLE"}
+_LAZY = {
+    "INTRINSIC_TYPEALIAS": "the value",
+    "INTRINSIC_TYPEVAR_WITH_BOUND": "the bound",
+    "INTRINSIC_TYPEVAR_WITH_CONSTRAINTS": "the constraints",
+    "INTRINSIC_SET_TYPEPARAM_DEFAULT": "the default",
+}
+"""What takes functions that Python calls when somebody asks for something, and for what."""
+_ANNOTATE = "__annotate__"
+_ANNOTATES = {_ANNOTATE, "__annotate_func__"}
 _SEGMENTS = 3
 """Parts of the line that are named of each way, where there are several."""
 
@@ -86,15 +97,20 @@ class Way(NamedTuple):
 class _Frame:
     """A code object that holds the line, and the place that runs it, if that is known."""
 
-    def __init__(self, code: CodeType, outer: _Frame | None, caller: Row | None, tree: SourceTree | None) -> None:
+    def __init__(
+        self, code: CodeType, outer: _Frame | None, caller: Row | None, tree: SourceTree | None, asked_for: str = ""
+    ) -> None:
         self.listing = show(code)
         self.map = CodeMap.of(code)
         self.blocks = Blocks(self.map)
         self.outer, self.caller = outer, caller
+        self.asked_for = asked_for  #: what it gives to whoever asks for it, if it is no function that somebody wrote
         self.words = SourceWords(self.listing, tree)
         name = code.co_name
         #: whether it is no code of its own for a reader
         self.hidden = outer is not None and (name in _COMPREHENSIONS or name.startswith(_TYPE_PARAMETERS))
+        #: the offset of what stores the docstring of a class or a module, if there is one
+        self.docstring = {row.offset for before, row in pairwise(self.listing.rows) if _stores_docstring(before, row)}
         self._stops: dict[Region | None, list[Stop]] = {}
 
     def stops(self, row: Row) -> list[Stop]:
@@ -111,8 +127,7 @@ class _Frame:
         for number, step in enumerate(steps, 1):
             last = number == len(steps)
             if step.region is None:
-                caller = _caller(self.listing.code, self.outer)
-                yield Stop(None, None, caller, "", "", "", self.listing.name)
+                yield Stop(None, None, _caller(self), "", "", "", self.listing.name)
             elif not step.region.bookkeeping or last:
                 region = own[step.region.key]
                 told = self.words.handler(region, last=last)
@@ -162,7 +177,7 @@ def ways(root: CodeType, line: int, tree: SourceTree | None = None) -> list[Way]
     of_line = [(frame, row) for frame, row in of_line if not _made_up(row)] or of_line
     if not of_line and tree is not None and tree.holds_code(line):
         of_line = _spanning(frames, line, tree)
-    raising = [(frame, row) for frame, row in of_line if _can_raise(row)]
+    raising = [(frame, row) for frame, row in of_line if _can_raise(row) and row.offset not in frame.docstring]
     found: dict[tuple[tuple[str, ...], object], list[_Told]] = {}
     for frame, row in raising or of_line:
         inside, stops, names = _from(frame, row)
@@ -189,26 +204,58 @@ def _letters(letters: Iterable[str]) -> str:
 
 def _frames(root: CodeType, line: int, tree: SourceTree | None) -> Iterator[_Frame]:
     """The code objects that hold a line, outer before inner."""
-    waiting: list[tuple[CodeType, _Frame | None, Row | None]] = [(root, None, None)]
+    waiting: list[tuple[CodeType, _Frame | None, Row | None, str]] = [(root, None, None, "")]
     seen: set[tuple[int, int | None]] = set()
     while waiting:
-        code, outer, caller = waiting.pop()
+        code, outer, caller, asked_for = waiting.pop()
         key = id(code), None if caller is None else caller.offset
         if key in seen or not holds_line(code, line):
             continue
         seen.add(key)
-        frame = _Frame(code, outer, caller, tree)
+        frame = _Frame(code, outer, caller, tree, asked_for)
         yield frame
         rows = frame.listing.rows
         for at, row in reversed(list(enumerate(rows))):
             if row.code is not None:
-                on_the_spot = _runs_on_the_spot(row.code)
-                waiting.append((row.code, frame, _call(rows, at)) if on_the_spot else (row.code, None, None))
+                if _runs_on_the_spot(row.code):
+                    waiting.append((row.code, frame, _call(rows, at), ""))
+                else:
+                    waiting.append((row.code, None, None, _asked_for(rows, at, frame.listing.code)))
 
 
 def _runs_on_the_spot(code: CodeType) -> bool:
     is_class = not code.co_flags & CO_OPTIMIZED and code.co_name != "<module>"
     return is_class or code.co_name in _COMPREHENSIONS or code.co_name.startswith(_TYPE_PARAMETERS)
+
+
+def _asked_for(rows: tuple[Row, ...], at: int, maker: CodeType) -> str:
+    """What a code object gives that runs when somebody asks for it, going by what takes the function made of it."""
+    code = rows[at].code
+    number = next((n for n in range(at + 1, len(rows)) if rows[n].opname not in _MAKING), None)
+    if code is None or number is None:
+        return ""
+    taken = rows[number]
+    if taken.opname.startswith("CALL_INTRINSIC") and taken.operand in _LAZY:
+        name = code.co_qualname if taken.operand == "INTRINSIC_TYPEALIAS" else code.co_name
+        return f"{_LAZY[taken.operand]} of {name}"
+    if code.co_name != _ANNOTATE or code.co_posonlyargcount != 1:  # of that name, but not what a compiler makes
+        return ""
+    if taken.opname == "STORE_NAME" and taken.operand in _ANNOTATES:
+        return f"the annotations of {'the module' if maker.co_name == '<module>' else maker.co_qualname}"
+    owner = _annotated(rows[number:])
+    return f"the annotations of {owner.co_qualname}" if owner else ""
+
+
+def _annotated(rows: tuple[Row, ...]) -> CodeType | None:
+    """The function that gets another one, made in front of these instructions, to give its annotations."""
+    owner: CodeType | None = None
+    for row in rows:
+        if (row.opname, row.operand) == ("SET_FUNCTION_ATTRIBUTE", "annotate"):
+            return owner
+        if row.opname.startswith(("STORE_", "CALL", "RETURN")):
+            break
+        owner = row.code or owner
+    return None
 
 
 def _call(rows: tuple[Row, ...], at: int) -> Row:
@@ -228,6 +275,11 @@ def _made_up(row: Row) -> bool:
     return row.location is not None and row.location[:2] == (row.line,) * 2 and row.location[2:] == (0, 0)
 
 
+def _stores_docstring(before: Row, row: Row) -> bool:
+    """Whether an instruction stores a docstring: unlike with an assignment, name and value stand in the same place."""
+    return (row.opname, row.operand) == ("STORE_NAME", "__doc__") and row.location == before.location
+
+
 def _can_raise(row: Row) -> bool:
     return row.opname not in _NOTHING_OF_ITS_OWN and not CURRENT.raises_on_signal[CURRENT.number[row.opname]]
 
@@ -239,7 +291,7 @@ def _spanning(frames: list[_Frame], line: int, tree: SourceTree) -> list[tuple[_
     for frame in frames:
         for row in frame.listing.rows:
             extent = frame.words.extent(row)
-            if extent is None or row.code is not None or row.opname in _OF_DEFINITIONS:
+            if extent is None or row.code is not None or row.opname in _OF_DEFINITIONS or _made_up(row):
                 continue
             if first <= extent[0] <= line <= extent[2] <= last:
                 extents.setdefault(extent[2] - extent[0], []).append((frame, row))
@@ -283,9 +335,9 @@ def _told_apart(made: list[Way], groups: list[list[_Told]], tree: SourceTree | N
 
 def _segments(group: list[_Told], tree: SourceTree | None) -> str:
     """The parts of the source that some instructions are of, without those that are part of another."""
-    if tree is None:
-        return ", ".join(dict.fromkeys(f"{row.opname} ({row.offset})" for _, row, *_ in group[:_SEGMENTS]))
     extents = {extent for frame, row, *_ in group if (extent := frame.words.extent(row)) is not None}
+    if tree is None or not extents:
+        return ", ".join(dict.fromkeys(f"{row.opname} ({row.offset})" for _, row, *_ in group[:_SEGMENTS]))
     whole: list[Extent] = []
     for extent in sorted(extents, key=lambda each: (each[:2], (-each[2], -each[3]))):
         if not whole or not extent[2:] <= whole[-1][2:]:
@@ -295,7 +347,10 @@ def _segments(group: list[_Told], tree: SourceTree | None) -> str:
     return ", ".join(texts[:_SEGMENTS]) + more
 
 
-def _caller(code: CodeType, outer: _Frame | None) -> str:
+def _caller(frame: _Frame) -> str:
+    code, outer = frame.listing.code, frame.outer
+    if frame.asked_for:
+        return f"the code that asks for {frame.asked_for}"
     if code.co_name == "<module>":
         return "the code that imports or executes the module"
     if not code.co_flags & CO_OPTIMIZED:

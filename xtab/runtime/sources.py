@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from xtab.errors import XtabError
 from xtab.format.code import code_of
-from xtab.format.source import source_lines
+from xtab.format.source_code import split_lines
 from xtab.transform.origins import hold
 
 if TYPE_CHECKING:
@@ -78,7 +78,9 @@ def register_source(code: HasCode, text: str) -> None:
     if not isinstance(text, str):
         raise TypeError(f"expected the text as a str, but found {text!r:.80} of type {type(text).__qualname__}")
     name = code.co_filename
-    lines = source_lines(text)
+    lines = split_lines(text)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += "\n"
     with _lock:
         known = _texts.get(name)
         if known is None:

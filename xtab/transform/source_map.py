@@ -20,7 +20,7 @@ from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from xtab.format.locations import Location
-from xtab.format.source import source_lines
+from xtab.format.source_code import split_lines
 from xtab.transform.matching import paired
 from xtab.transform.syntax import Tree, first_line, is_statement, location_of, locations_of
 
@@ -74,7 +74,7 @@ def _tree(source: str | ast.AST, name: str) -> tuple[ast.AST, bool]:
     if not isinstance(source, str):
         raise TypeError(f"expected a text or a syntax tree for {name}, but found {source!r:.80}")
     filename = f"<{name} text of source_map>"
-    first = next((line for line in source_lines(source) if line.strip() and not line.lstrip().startswith("#")), "")
+    first = next((line for line in split_lines(source) if line.strip() and not line.lstrip().startswith("#")), "")
     if first[:1] in (" ", "\t"):
         body = _parsed_in_block(source, filename)
         if len(body) == 1:  # all of it is indented
