@@ -189,7 +189,7 @@ def calls(tree):
 @pytest.mark.parametrize("name", TRANSFORMS)
 def test_every_call_that_stands_once_is_at_its_own_location(name):
     count = 0
-    for original in functions(25):
+    for original in functions(50):
         edited = ast.parse(original)
         edited.body[0].body = TRANSFORMS[name](edited.body[0].body)
         old, new = trees(original, ast.unparse(ast.fix_missing_locations(edited)))
