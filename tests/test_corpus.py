@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 
 import pytest
@@ -18,7 +17,7 @@ MOST_SMALLER_STACKS = 30
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_tenth(part):
-    sources = find_sources("stdlib", io.BytesIO())[::10][part::PARTS]
+    sources = find_sources("stdlib")[::10][part::PARTS]
     reports = [check_source(source) for source in sources]
     assert [(report.name, report.differences) for report in reports if report.differences] == []
     total = summary(reports, 0)

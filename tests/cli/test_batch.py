@@ -72,8 +72,6 @@ def test_only_what_was_named_is_an_error():
 
 
 def test_a_file_is_collected_once(monkeypatch):
-    monkeypatch.setattr(
-        batch_module, "find_sources", lambda target, stdin: [SourceFile("a.py", named=target == "a.py")]
-    )
+    monkeypatch.setattr(batch_module, "find_sources", lambda target: [SourceFile("a.py", named=target == "a.py")])
     assert collect_sources(["a.py", "."]) == collect_sources([".", "a.py"]) == [SourceFile("a.py")]
     assert collect_sources([".", "."]) == [SourceFile("a.py", named=False)]

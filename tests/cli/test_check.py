@@ -49,7 +49,7 @@ def test_all_is_well(xtab, sample, golden):
 
 def test_what_is_counted(xtab, sample):
     found = numbers(xtab("check", sample).stdout)
-    codes = list(code_objects(load(find_sources(sample, None)[0])[0]))
+    codes = list(code_objects(load(find_sources(sample)[0])[0]))
     assert found["code objects"] == len(codes) == 3
     assert found["with a table"] == 1
     assert found["entries"] == sum(len(dis._parse_exception_table(code)) for code in codes)
@@ -72,7 +72,7 @@ def test_broken_bytes_are_found(xtab, sample, monkeypatch):
     )
     result = xtab("check", "sample.py:Plain")
     assert result.exit_code == 1
-    last = load(find_sources("sample.py:Plain", None)[0])[0].co_code[-2:].hex(" ")
+    last = load(find_sources("sample.py:Plain")[0])[0].co_code[-2:].hex(" ")
     assert re.search(rf"  co_code, byte \d+\n    expected  {last}\n    found     09 63\n", result.stdout)
 
 
@@ -249,7 +249,7 @@ def test_ctrl_c_prints_what_was_done(xtab, many, monkeypatch):
 
 
 def test_ctrl_c_before_anything_was_done(xtab, monkeypatch):
-    def interrupted(target, stdin):
+    def interrupted(target):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(batch_module, "find_sources", interrupted)

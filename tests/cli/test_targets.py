@@ -9,6 +9,7 @@ import sysconfig
 import warnings
 import zipfile
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -20,7 +21,8 @@ TRAP = "raise SystemExit('executed')\n"
 
 
 def find(target, stdin=b""):
-    return find_sources(str(target), io.BytesIO(stdin))
+    with mock.patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin))):
+        return find_sources(str(target))
 
 
 def names(target):
@@ -295,7 +297,7 @@ def test_numbers_of_lines():
 def test_nothing_behind_the_colon(files):
     path = next(str(path) for path in Path().rglob("*.py"))
     with pytest.raises(TargetError, match="expected the name of a code object, or a line, behind the colon"):
-        find_sources(f"{path}:", io.BytesIO())
+        find_sources(f"{path}:")
 
 
 @pytest.mark.parametrize("error", [SystemError("bad"), MemoryError(), OverflowError("big"), RecursionError("deep")])

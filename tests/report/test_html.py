@@ -13,8 +13,9 @@ from html.parser import HTMLParser
 import pytest
 
 import xtab
-from xtab.report import html
+from xtab.report import highlight, html
 from xtab.report.html import fragment, page
+from xtab.report.source_text import remember_text
 
 VOID = {"meta", "link", "input", "path", "rect"}
 LEFT_OPEN = {"td", "tr"}
@@ -200,3 +201,13 @@ def test_sources_of_functions_far_apart(tmp_path):
         1,
         0,
     ]
+
+
+def test_a_long_file_is_cut_as_far_as_it_is_shown(monkeypatch):
+    seen = []
+    cut = highlight.highlighted
+    monkeypatch.setattr(highlight, "highlighted", lambda text: seen.append(text) or cut(text))
+    remember_text("<long file>", "x = 1\n" * 3000 + "def f():\n    return 1\n" + "y = 2\n" * 3000)
+    code = compile("\n" * 3000 + "def f():\n    return 1\n", "<long file>", "exec").co_consts[0]
+    assert ">3002<" in page(xtab.show(code))
+    assert seen == ["def f():\n    return 1\n"]

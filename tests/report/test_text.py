@@ -31,6 +31,7 @@ VIEWS = {
 
 def test_the_ways_to_look_at_it(shapes, golden):
     texts = [f"# {name}\n\n{text_of(xtab.show(shapes['except_as']), view)}\n" for name, view in VIEWS.items()]
+    assert len({text.partition("\n")[2] for text in texts}) == len(VIEWS), "each shows something that no other does"
     golden(f"views_{VERSION}.txt", "\n".join(texts))
 
 

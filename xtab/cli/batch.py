@@ -9,7 +9,7 @@ import click
 
 from xtab.cli.jobs import WorkerDiedError, cores, in_order
 from xtab.cli.output import DIFFERENT, INTERRUPTED, UNUSABLE, Bar
-from xtab.cli.targets import find_sources, stdin_for
+from xtab.cli.targets import find_sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -80,7 +80,7 @@ def collect_sources(targets: Iterable[str]) -> list[SourceFile]:
     """What to check: each file once."""
     found: dict[tuple[str, str | None], SourceFile] = {}
     for target in targets:
-        for source in find_sources(target, stdin_for(target)):
+        for source in find_sources(target):
             key = source.name, source.qualname
             if source.named or key not in found:
                 found[key] = source

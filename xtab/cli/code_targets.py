@@ -6,10 +6,11 @@ functions that were decorated or rewritten.
 
 from __future__ import annotations
 
-import io
 import os
 import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import cached_property, lru_cache, partial
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from inspect import isclass, ismodule
@@ -21,7 +22,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from xtab.cli.hints import close_matches
-from xtab.cli.targets import SourceFile, find_sources, load, read, stdin_for, working_directory_on_path
+from xtab.cli.targets import SourceFile, find_sources, load, read, working_directory_on_path
 from xtab.errors import TargetError
 from xtab.format.code import code_objects, code_of
 from xtab.format.source_code import decode_source
@@ -83,7 +84,7 @@ def _names_in(target: str) -> list[str]:
     """The code objects in a file or module."""
     if target == "-":  # a shell has no text there
         return []
-    (source,) = find_sources(f"{target}:*", io.BytesIO())
+    (source,) = find_sources(f"{target}:*")
     names = [code.co_qualname for code in _all_code(load(replace(source, qualname=None)))]
     return [name for name in dict.fromkeys(names) if "<lambda>" not in name and not name.endswith(">")]
 
@@ -133,7 +134,7 @@ def the_sources(targets: tuple[str, ...], expression: str | None) -> list[Source
         raise click.UsageError(f"expected a TARGET or -e SOURCE, but found {found}", click.get_current_context())
     if expression is not None:
         return [SourceFile("<string>", data=expression.encode())]
-    return [source for target in targets for source in find_sources(target, stdin_for(target))]
+    return [source for target in targets for source in find_sources(target)]
 
 
 def find_code(
@@ -183,7 +184,7 @@ def _all_code(roots: list[CodeType]) -> Iterator[CodeType]:
 def _imported(target: str) -> list[CodeType]:
     """The code of an object, after the module that it is in was imported."""
     base, _, qualname = target.partition(":")
-    with working_directory_on_path():
+    with working_directory_on_path(), redirect_stdout(sys.stderr):  # what a module prints is none of the output
         try:
             module = _import_file(base) if base.endswith(".py") else import_module(base)
         except (Exception, SystemExit) as error:  # noqa: BLE001 (a module may raise anything)
@@ -196,7 +197,7 @@ def _imported(target: str) -> list[CodeType]:
             close = close_matches(name, dir(found))
             raise TargetError(f"expected an object in {base}, but found no {qualname!r}{close}")
         found = getattr(found, name)
-    roots = list(_functions(found)) if ismodule(found) or isclass(found) else [found]
+    roots = list(_functions(found)) if ismodule(found) or isclass(found) else _unwrapped(found)
     if not roots:
         raise TargetError(f"expected functions of its own in {target}, but found none")
     try:
@@ -221,8 +222,7 @@ def _functions(owner: ModuleType | type) -> Iterator[FunctionType]:
     waiting: list[Any] = [owner]
     seen: set[int] = set()
     while waiting:
-        for value in list(vars(waiting.pop()).values()):
-            inner = getattr(value, "__func__", value)
+        for inner in [each for value in vars(waiting.pop()).values() for each in _unwrapped(value)]:
             if id(inner) in seen or getattr(inner, "__module__", None) != home:
                 continue
             seen.add(id(inner))
@@ -230,3 +230,23 @@ def _functions(owner: ModuleType | type) -> Iterator[FunctionType]:
                 yield inner
             elif isclass(inner):
                 waiting.append(inner)
+
+
+_WRAPPERS: dict[type, tuple[str, ...]] = {
+    staticmethod: ("__func__",),
+    classmethod: ("__func__",),
+    property: ("fget", "fset", "fdel"),
+    cached_property: ("func",),
+    partial: ("func",),
+    type(lru_cache(len)): ("__wrapped__",),
+}
+"""What holds functions, and under which names."""
+
+
+def _unwrapped(value: Any) -> list[Any]:
+    """What an object holds that only wraps functions, and what that wraps; or the object."""
+    names = next((names for kind, names in _WRAPPERS.items() if isinstance(value, kind)), None)
+    if names is None:
+        return [value]
+    inner = [getattr(value, name) for name in names]
+    return [found for each in inner if each is not None for found in _unwrapped(each)]

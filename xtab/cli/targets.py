@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import io
 import marshal
 import os
 import pkgutil
@@ -34,7 +33,6 @@ from xtab.report.source_text import line_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import BinaryIO
 
     from xtab.format.pyc import Pyc
 
@@ -49,7 +47,6 @@ __all__ = [
     "pick",
     "pyc_payload",
     "read",
-    "stdin_for",
     "stdin_text",
     "without_column",
     "working_directory_on_path",
@@ -102,18 +99,18 @@ class SourceFile:
         return "<stdin>" if self.name == "-" else self.name
 
 
-def find_sources(target: str, stdin: BinaryIO) -> list[SourceFile]:
+def find_sources(target: str) -> list[SourceFile]:
     """The sources that `target` stands for, in a fixed order. A path that exists wins over a module of that name.
 
     Raises:
         TargetError: there is no such thing, or nothing in it; the message lists what has a similar name.
     """
-    found = _find(target, None, stdin)
+    found = _find(target, None)
     if found is None:
         target = without_column(target)
         base, _, qualname = target.rpartition(":")
         if base and qualname and os.sep not in qualname:
-            found = _find(base, qualname, stdin)
+            found = _find(base, qualname)
     if found is None:
         raise not_found(target)
     if not found:
@@ -121,14 +118,10 @@ def find_sources(target: str, stdin: BinaryIO) -> list[SourceFile]:
     return found
 
 
-def stdin_for(target: str) -> BinaryIO:
-    """What `find_sources` is to read for a target: stdin, if that is what the target stands for."""
-    return io.BytesIO(stdin_text() if target == "-" else b"")
-
-
 def stdin_text() -> bytes:
     """All of stdin, which can be read once: a command that names it twice gets the same text again."""
-    kept = click.get_current_context().find_root().meta
+    context = click.get_current_context(silent=True)
+    kept = {} if context is None else context.find_root().meta
     if _STDIN not in kept:
         kept[_STDIN] = sys.stdin.buffer.read()
     text: bytes = kept[_STDIN]
@@ -145,11 +138,11 @@ def without_column(target: str) -> str:
     return target if found is None or Path(target.rpartition(":")[0]).is_file() else found[1]
 
 
-def _find(target: str, qualname: str | None, stdin: BinaryIO) -> list[SourceFile] | None:
+def _find(target: str, qualname: str | None) -> list[SourceFile] | None:
     """The sources of a target whose ":qualname" was cut off, or None if it is neither a path nor a module's name."""
     if qualname is None:
         if target == "-":
-            return [SourceFile("-", data=stdin.read())]
+            return [SourceFile("-", data=stdin_text())]
         if target == "stdlib":
             return _stdlib()
         if target and Path(target).is_dir():

@@ -10,7 +10,7 @@ import click
 
 from xtab.cli.code_targets import TargetType, remember_source
 from xtab.cli.output import FINE, color_option, document, json_option, wants_ascii, wants_color
-from xtab.cli.targets import SourceFile, find_sources, line_number, load, read, stdin_for, stdin_text, without_column
+from xtab.cli.targets import SourceFile, find_sources, line_number, load, read, stdin_text, without_column
 from xtab.errors import TargetError
 from xtab.format.printable import one_line
 from xtab.report.json import region_json, row_json
@@ -82,7 +82,7 @@ def _source(target: str) -> tuple[SourceFile, int]:
         raise TargetError(f"expected {what}:LINE, but found {target!r}{hint}")
     if base == "-":
         return SourceFile("-", data=stdin_text()), line
-    (source,) = find_sources(target, stdin_for(target))
+    (source,) = find_sources(target)
     if source.name.endswith(".pyc"):
         raise TargetError(f"expected a file with Python source, but found {base!r}")
     return SourceFile(source.name, None, read(source)), line

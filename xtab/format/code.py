@@ -36,7 +36,7 @@ __all__ = [
     "code_of",
 ]
 
-# ``co_flags``, as Include/cpython/code.h has them (the last two only in versions younger than 3.12).
+# ``co_flags``, as Include/cpython/code.h has them (the last two are newer than 3.12).
 CO_OPTIMIZED, CO_NEWLOCALS, CO_VARARGS, CO_VARKEYWORDS = 0x1, 0x2, 0x4, 0x8
 CO_GENERATOR, CO_COROUTINE, CO_ASYNC_GENERATOR = 0x20, 0x80, 0x200
 CO_NO_MONITORING_EVENTS, CO_HAS_DOCSTRING = 0x2000000, 0x4000000
