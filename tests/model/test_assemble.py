@@ -730,3 +730,28 @@ def test_the_same_bytes_whatever_the_hash_seed():
         done = subprocess.run([sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, check=True)
         outputs.add(done.stdout)
     assert len(outputs) == 1
+
+
+@pytest.mark.parametrize(
+    "location, message",
+    [
+        ((5, 3, 0, 0), "expected an end line that is not before the line"),
+        ((1, 1, -1, 0), "expected lines and columns of at least 0"),
+        ((None, 1, 1, 1), "expected a line"),
+        ((1 << 40, 1 << 40, 0, 0), "expected lines and columns below"),
+    ],
+)
+def test_a_location_that_no_table_can_hold(location, message):
+    body = xtab.decode(lambda x: x.y)
+    body.instructions[2].location = location
+    with pytest.raises(xtab.AssembleError, match=rf"^instruction 2: {message}.*, its location$") as caught:
+        xtab.assemble(body)
+    assert (caught.value.index, caught.value.instruction) == (2, body.instructions[2])
+
+
+def test_a_broken_table_is_no_fault_of_an_instruction():
+    code = (lambda x: x.y).__code__
+    body = xtab.decode(code.replace(co_linetable=b"\xf8\xf0\x80\x00\x00"))
+    body.first_line += 1
+    with pytest.raises(xtab.TableFormatError):
+        xtab.assemble(body)

@@ -132,6 +132,12 @@ def test_a_location_may_be_a_tuple():
     assert isinstance(instruction.location, Location)
 
 
+@pytest.mark.parametrize("given", [3, (1, 1, 1), ("1", 1, 1, 1), (1, 1.0, 1, 1), [1, 1, 1, 1]])
+def test_what_is_no_location(given):
+    with pytest.raises(XtabError, match="expected a Location, four numbers in a tuple, or None, but found"):
+        Instruction("NOP").location = given
+
+
 def test_they_are_compared_by_identity():
     """Two that look the same are two, and can be keys."""
     one, other = Instruction("NOP"), Instruction("NOP")

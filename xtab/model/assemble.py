@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from xtab.errors import AssembleError, StackError
+from xtab.errors import AssembleError, StackError, TableFormatError
 from xtab.format.exception_table import ExceptionTableEntry, assemble_exception_table
-from xtab.format.locations import line_at
+from xtab.format.locations import encode_location, line_at
 from xtab.format.opcodes import CURRENT
 from xtab.model.borrows import unborrow
 from xtab.model.depths import measure, measure_size
@@ -47,7 +47,8 @@ def assemble(body: Body) -> CodeType:
             byte.
 
     Raises:
-        AssembleError: an instruction stands twice, a target or handler is not in the body, an operand doesn't fit.
+        AssembleError: an instruction stands twice, a target or handler is not in the body, an operand doesn't fit, a
+            location is impossible.
         StackError: the depth of the stack is not the same on all ways to an instruction, or falls below zero.
 
     >>> import xtab
@@ -68,7 +69,7 @@ def assemble(body: Body) -> CodeType:
     body.layout = Layout(laid_out.instructions, starts)
     return body._code.replace(
         co_code=code_bytes(laid_out, body._source),
-        co_linetable=location_table(laid_out, body._source, body.first_line),
+        co_linetable=_locations(laid_out, body),
         co_exceptiontable=exception_table(shape.entries, starts),
         co_stacksize=stack_size if all_reached else max(stack_size, body.stacksize),
         co_name=body.name,
@@ -81,6 +82,20 @@ def assemble(body: Body) -> CodeType:
         co_kwonlyargcount=body.kwonlyargcount,
         **tables_to_write(body._source),
     )
+
+
+def _locations(laid_out: LaidOut, body: Body) -> bytes:
+    """co_linetable; of a location that no table can hold, the instruction is named."""
+    try:
+        return location_table(laid_out, body._source, body.first_line)
+    except TableFormatError as error:
+        for index, each in enumerate(body.instructions):
+            location = each.location  # which fails if the table is at fault that it is read from
+            try:
+                encode_location(1, location, 0)
+            except TableFormatError:
+                raise AssembleError(f"{error.detail}, its location", instruction=each, index=index) from None
+        raise
 
 
 def mended(body: Body) -> BodyShape:

@@ -367,7 +367,8 @@ def _location(given: Any) -> Location | None:
     """A Location, or None; one of four Nones is "no location" too."""
     if given is None:
         return None
-    if not isinstance(given, tuple) or len(given) != len(Location._fields):
+    is_location = isinstance(given, tuple) and len(given) == len(Location._fields)
+    if not is_location or not all(each is None or isinstance(each, int) for each in given):
         raise XtabError(f"expected a Location, four numbers in a tuple, or None, but found {given!r:.80}")
     location = Location(*given)
     return None if location == (None, None, None, None) else location
