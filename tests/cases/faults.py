@@ -487,3 +487,22 @@ def _():
                 pass
             left_set += [anchor] if sys.exc_info()[1] is not None else []
     return left_set, []
+
+
+# From 3.12 on such a branch is written as one forward over a jump back: it led to behind the end.
+@fault("a branch back as the last instruction")
+def _():
+    def f(x):
+        return 1 if x else 2
+
+    body = xtab.decode(f)
+    branch = next(each for each in body.instructions if each.opname.startswith("POP_JUMP"))
+    place = body.instructions.index(branch)
+    resume, *test = body.instructions[:place]
+    leave = [Instruction("LOAD_CONST", None), Instruction("RETURN_VALUE")]
+    body.instructions[:] = [resume, *leave, *body.instructions[place + 1 :], *test, branch]
+    try:
+        xtab.decode(xtab.assemble(body))
+    except xtab.AssembleError as error:
+        return error.instruction is branch, True
+    return True, True  # where a branch can go back by itself

@@ -138,3 +138,21 @@ def test_the_short_way_gives_what_the_long_way_gives(name):
             assert tables[0] == tables[1]
             short += now.plain
     assert short > 0
+
+
+def test_a_branch_back_needs_something_behind_it():
+    """Where no conditional jump goes back, it is written as one forward over a jump back, and leads behind that."""
+    body = xtab.decode(lambda x: 1 if x else 2)
+    branch = next(each for each in body.instructions if each.opname.startswith("POP_JUMP"))
+    place = body.instructions.index(branch)
+    resume, *test = body.instructions[:place]
+    leave = [Instruction("LOAD_CONST", None), Instruction("RETURN_VALUE")]
+    body.instructions[:] = [resume, *leave, *body.instructions[place + 1 :], *test, branch]
+    if not CURRENT.reversed:
+        assert xtab.decode(xtab.assemble(body)).instructions[-1].is_jump
+        return
+    with pytest.raises(xtab.AssembleError, match="to lead on to if it doesn't jump back, but found the end") as caught:
+        xtab.assemble(body)
+    assert caught.value.instruction is branch
+    body.instructions.append(Instruction("NOP"))
+    assert xtab.decode(xtab.assemble(body)).instructions[-1].opname == "NOP"

@@ -168,6 +168,9 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
     """Put a JUMP_BACKWARD behind each conditional jump that must go back, and let the reversed jump lead over it.
 
     From 3.14 on a branch wants a NOT_TAKEN behind it: the one it has serves, unless something else jumps there.
+
+    Raises:
+        AssembleError: there is nothing behind it.
     """
     (_, args, wide, targets, entries), instructions, parts, kept, *_ = found
     jump, not_taken = CURRENT.number["JUMP_BACKWARD"], CURRENT.number.get("NOT_TAKEN")
@@ -195,6 +198,10 @@ def _expand(found: BodyShape, opcodes: bytes, to_expand: list[int]) -> BodyShape
             pending[old + serves] = old
         if old in pending:
             origin = pending[old]
+            if old + 1 == len(instructions):
+                name = CURRENT.name[opcodes[origin]]
+                message = f"expected an instruction for {name} to lead on to if it doesn't jump back, but found the end"
+                raise AssembleError(message, instruction=instructions[origin], index=origin)
             over[origin] = old + 1
             links.append((len(new_instructions), targets[origin]))
             add(_beside(instructions[origin], jump), jump, 0)
